@@ -1,0 +1,101 @@
+/** The stable words for what is wrong with a registry, each a `reason` of `REGISTRY_REJECTED` (K-012…K-018). */
+export const registryFaultCodes = [
+  'registry_missing',
+  'registry_bad_json',
+  'registry_not_utf8',
+  'registry_too_large',
+  'registry_bad_shape',
+  'duplicate_key',
+  'missing_field',
+  'bad_type',
+  'bad_agent_key',
+  'no_files',
+  'too_many_files',
+  'bad_load_order',
+  'duplicate_load_order',
+  'empty_path',
+  'duplicate_path',
+  'path_traversal',
+  'absolute_path',
+  'wildcard_path',
+  'backslash_path',
+  'non_canonical_path',
+  'bad_path_character',
+  'reserved_name',
+  'path_too_long',
+] as const;
+export type RegistryFaultCode = (typeof registryFaultCodes)[number];
+
+/** Why a package could not be fetched whole: each a `reason` of `FAILED` (K-022, K-080, K-081). */
+export const fetchFaultCodes = [
+  'agent_disabled',
+  'unknown_agent',
+  'root_missing',
+  'root_empty',
+  'missing_required',
+  'empty_required',
+  'empty_package',
+  'not_regular_file',
+  'path_escapes_root',
+  'unreadable',
+  'not_downloaded',
+] as const;
+export type FetchFaultCode = (typeof fetchFaultCodes)[number];
+
+/** Why fetched content was refused: each a `reason` of `VALIDATION_FAILED` (K-082, K-084…K-089). */
+export const contentFaultCodes = [
+  'too_large',
+  'package_too_large',
+  'invalid_utf8',
+  'null_byte',
+  'executable_payload',
+  'script_payload',
+  'php_payload',
+  'script_markup',
+  'frame_markup',
+  'object_markup',
+  'embed_markup',
+  'script_uri',
+  'hidden_characters',
+  'bidi_override',
+  'secret_found',
+] as const;
+export type ContentFaultCode = (typeof contentFaultCodes)[number];
+
+/** What a person should know although the refresh went on; travels with the refresh and the version. */
+export const warningCodes = [
+  'registry_bom',
+  'unknown_key',
+  'utf8_bom',
+  'empty_optional',
+  'optional_disappeared',
+  'symlink_inside_root',
+  'conflict_copy_present',
+  'control_characters',
+  'zero_width_text',
+  'suspicious_markup',
+  'confusable_markup',
+  'event_handler',
+  'data_uri',
+  'remote_image',
+  'possibly_torn',
+  'unverified',
+  'name_differs_by_case',
+  'name_differs_by_unicode_form',
+] as const;
+export type WarningCode = (typeof warningCodes)[number];
+
+export type FindingCode = RegistryFaultCode | FetchFaultCode | ContentFaultCode | WarningCode;
+
+/**
+ * One observation about a registry or a file: a stable word for programs, a sentence for a person. The sentence may
+ * quote a masked excerpt of at most a few dozen characters and never shows a secret.
+ */
+export interface Finding<Code extends FindingCode = FindingCode> {
+  readonly code: Code;
+  /** The path as the registry (or, for a neighbour, the folder) spells it; null where it is about no file. */
+  readonly relativePath: string | null;
+  /** Line number from 1; null where it is about no line. */
+  readonly line: number | null;
+  readonly message: string;
+}
