@@ -1,0 +1,27 @@
+import { KnowledgeError } from '../core/errors.ts';
+import { canSee, packageNotFound, type Caller } from '../core/permissions.ts';
+import type { PackageName } from '../store/job-queue.ts';
+import type { Policy } from './context.ts';
+
+/** The environment a call means: the default one where it names none (K-010); throws `NOT_FOUND` for an unknown one. */
+export function resolveEnvironment(policy: Policy, environment: string | null | undefined): string {
+  const name = environment ?? policy.defaultEnvironment;
+  if (policy.environments.includes(name)) return name;
+  const found = JSON.stringify(name.slice(0, 40));
+  throw new KnowledgeError(
+    'NOT_FOUND',
+    `No environment ${found}; there are ${policy.environments.join(', ')}.`,
+  );
+}
+
+/** The package a call means, where the caller may know of it; throws `NOT_FOUND` in the same words whether it is foreign or absent. */
+export function resolvePackage(
+  context: { readonly policy: Policy; readonly caller: Caller },
+  agentKey: string,
+  environment: string | null | undefined,
+): PackageName {
+  const name = { agentKey, environment: resolveEnvironment(context.policy, environment) };
+  if (!canSee(context.caller, name.agentKey, name.environment))
+    throw packageNotFound(agentKey, name.environment);
+  return name;
+}

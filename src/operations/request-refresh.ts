@@ -1,0 +1,113 @@
+import { v7 as uuidv7 } from 'uuid';
+import { KnowledgeError } from '../core/errors.ts';
+import { packageNotFound, requireScope } from '../core/permissions.ts';
+import { listLiveDaemons } from '../store/daemons.ts';
+import { findPackage } from '../store/packages.ts';
+import { findAttempts, findDone, insertAttempt, type AttemptRow } from '../store/refreshes.ts';
+import type { CallContext, Context } from './context.ts';
+import { once } from './idempotency.ts';
+import { resolvePackage } from './names.ts';
+
+export interface RefreshRequest {
+  readonly agentKey: string;
+  readonly environment?: string | null | undefined;
+  /** 0–60, default 30: how long to wait for the outcome. */
+  readonly waitSeconds?: number | null | undefined;
+  /** The loss of most of a package is meant, so it does not hold. */
+  readonly acceptShrink?: boolean | null | undefined;
+  readonly idempotencyKey?: string | null | undefined;
+}
+
+/**
+ * Asks for a refresh and waits for its outcome (K-077). The request is stored first, so that it outlives this process
+ * and whoever should carry it out; with no live daemon it is answered `QUEUED` at once and stays.
+ *
+ * Needs `ai.knowledge.refresh`. Throws `NOT_FOUND`, `FORBIDDEN`, `BAD_USER_INPUT`, `CONFLICT`, `UNAVAILABLE`.
+ */
+export async function requestRefresh(context: CallContext, input: RefreshRequest): Promise<AttemptRow> {
+  requireScope(context.caller, 'ai.knowledge.refresh');
+  const waitSeconds = parseWait(input.waitSeconds);
+  const name = resolvePackage(context, input.agentKey, input.environment);
+  const { waitSeconds: _, ...arguments_ } = input;
+  const id = await once(context, 'refresh', arguments_, async (queries) => {
+    if ((await findPackage(queries, name.agentKey, name.environment)) === null) {
+      throw packageNotFound(name.agentKey, name.environment);
+    }
+    const attempt = {
+      ...name,
+      id: `ref_${uuidv7()}`,
+      actorId: context.caller.actorId,
+      acceptShrink: input.acceptShrink ?? false,
+    };
+    await insertAttempt(queries, attempt);
+    return attempt.id;
+  });
+  await context.queue.requestRefresh(name);
+  return awaitOutcome(context, id, waitSeconds);
+}
+
+function parseWait(waitSeconds: number | null | undefined): number {
+  const wait = waitSeconds ?? 30;
+  if (wait >= 0 && wait <= 60) return wait;
+  throw new KnowledgeError('BAD_USER_INPUT', `waitSeconds must be from 0 to 60; found ${wait}.`);
+}
+
+async function awaitOutcome(context: Context, id: string, waitSeconds: number): Promise<AttemptRow> {
+  const daemons = await context.database.read(listLiveDaemons);
+  if (daemons.length > 0 && waitSeconds > 0) await waiting(context).until(id, waitSeconds * 1000);
+  const [attempt] = await context.database.read((queries) => findAttempts(queries, [id]));
+  if (attempt) return attempt;
+  throw new KnowledgeError('NOT_FOUND', `The refresh ${id} is no longer kept.`);
+}
+
+const waitingRooms = new WeakMap<Context['database'], WaitingRoom>();
+
+/** Everybody of a process who waits shares one question to the database, so that waiting holds no connection. */
+function waiting(context: Context): WaitingRoom {
+  const room = waitingRooms.get(context.database) ?? new WaitingRoom(context);
+  waitingRooms.set(context.database, room);
+  return room;
+}
+
+const askEveryMs = 40;
+
+class WaitingRoom {
+  readonly #context: Context;
+  readonly #waiters = new Map<string, Set<() => void>>();
+  #asking = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Resolves when the attempt is done or the time is up. */
+  async until(id: string, timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiters = this.#waiters.get(id) ?? new Set();
+    this.#waiters.set(id, waiters.add(resolve));
+    const timer = setTimeout(resolve, timeoutMs);
+    this.#ask();
+    await promise;
+    clearTimeout(timer);
+    waiters.delete(resolve);
+    if (waiters.size === 0) this.#waiters.delete(id);
+  }
+
+  #ask(): void {
+    if (this.#asking) return;
+    this.#asking = true;
+    void this.#askUntilEmpty().finally(() => {
+      this.#asking = false;
+    });
+  }
+
+  async #askUntilEmpty(): Promise<void> {
+    while (this.#waiters.size > 0) {
+      const ids = [...this.#waiters.keys()];
+      // A database that cannot answer now may answer later; the waiter's own time limit ends the wait.
+      const done = await this.#context.database.read((queries) => findDone(queries, ids)).catch(() => []);
+      for (const id of done) for (const resolve of this.#waiters.get(id) ?? []) resolve();
+      await new Promise((resolve) => setTimeout(resolve, askEveryMs));
+    }
+  }
+}

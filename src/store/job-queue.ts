@@ -1,0 +1,125 @@
+import { makeWorkerUtils, run, Logger, type Runner, type WorkerUtils } from 'graphile-worker';
+import type { Pool } from 'pg';
+import { KnowledgeError } from '../core/errors.ts';
+import { openPool } from './pool.ts';
+import { roles } from './roles.ts';
+
+/** What a job may be about; the payload only says where to look. */
+export interface PackageName {
+  readonly agentKey: string;
+  readonly environment: string;
+}
+
+export interface QueueHandlers {
+  /** Somebody asked for a refresh of this package: go and look. */
+  readonly refresh: (name: PackageName) => Promise<void>;
+  /** The cluster's timer: look at everything. */
+  readonly resync: () => Promise<void>;
+}
+
+/**
+ * The job queue on the same PostgreSQL: carries requests from doors to daemons and the cluster's timers. A job is a
+ * hint; what was asked for stands in `refresh_attempt`, so that a lost job costs time and no answer. No named queues: a
+ * killed daemon would leave one locked for hours (finding 2); job keys alone coalesce.
+ */
+export class JobQueue implements AsyncDisposable {
+  readonly #pool: Pool;
+  readonly #utils: WorkerUtils;
+  #runner: Runner | undefined;
+
+  private constructor(pool: Pool, utils: WorkerUtils) {
+    this.#pool = pool;
+    this.#utils = utils;
+  }
+
+  /** Opens the queue and proves by one round trip that this login may use it: with wrong grants a worker runs and silently sees nothing. */
+  static async open(url: string): Promise<JobQueue> {
+    const pool = openPool(
+      url,
+      { role: roles.worker, statement_timeout: '5s', client_connection_check_interval: '2s' },
+      { max: 4, connectionTimeoutMillis: 2000, idleTimeoutMillis: 30_000 },
+    );
+    try {
+      const utils = await makeWorkerUtils({ pgPool: pool, schema: 'graphile_worker', logger: silent });
+      const queue = new JobQueue(pool, utils);
+      await queue.#prove();
+      return queue;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  async requestRefresh(name: PackageName): Promise<void> {
+    await this.#add(
+      'refresh',
+      { ...name },
+      { jobKey: `refresh:${name.environment}:${name.agentKey}`, priority: 0 },
+    );
+  }
+
+  /** Schedules the cluster's next full look; the earliest of all daemons' wishes stands. */
+  async scheduleResync(at: Date): Promise<void> {
+    await this.#add(
+      'resync',
+      {},
+      { jobKey: 'resync', jobKeyMode: 'preserve_run_at', runAt: at, priority: 10 },
+    );
+  }
+
+  /** Starts to take jobs; a handler that throws is tried again with back-off. */
+  async work(handlers: QueueHandlers, concurrency: number): Promise<void> {
+    this.#runner = await run({
+      pgPool: this.#pool,
+      schema: 'graphile_worker',
+      concurrency,
+      pollInterval: 1000,
+      noHandleSignals: true,
+      logger: silent,
+      taskList: {
+        refresh: async (payload) => handlers.refresh(payload as PackageName),
+        resync: async () => handlers.resync(),
+      },
+    });
+  }
+
+  /** Stops taking jobs, lets those under way end, closes the pool. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#runner) await this.#runner.stop();
+    await this.#utils.release();
+    if (!this.#pool.ended) await this.#pool.end();
+  }
+
+  async #add(task: string, payload: object, spec: Parameters<WorkerUtils['addJob']>[2]): Promise<void> {
+    try {
+      await this.#utils.addJob(task, payload, { maxAttempts: 10, ...spec });
+    } catch (error) {
+      throw new KnowledgeError(
+        'UNAVAILABLE',
+        'The job queue cannot take the request now. Ask again in a moment.',
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  async #prove(): Promise<void> {
+    const job = await this.#utils.addJob('proof', {}, { jobKey: `proof:${process.pid}`, runAt: farFuture });
+    const { rowCount } = await this.#pool.query('select from graphile_worker._private_jobs where id = $1', [
+      job.id,
+    ]);
+    await this.#utils.completeJobs([job.id]);
+    if (rowCount !== 1) {
+      throw new KnowledgeError(
+        'UNAVAILABLE',
+        `The login cannot see the job queue it writes to; it needs ${roles.worker}.`,
+      );
+    }
+  }
+}
+
+// The queue's own chatter is not about knowledge; its failures reach us as rejections and as jobs tried again.
+const silent = new Logger(() => () => undefined);
+
+const farFuture = new Date('2999-01-01T00:00:00Z');

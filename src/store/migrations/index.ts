@@ -1,0 +1,16 @@
+import { Migration } from '@mikro-orm/migrations';
+import { roles } from '../roles.ts';
+import { packages0001 } from './0001-packages.ts';
+
+/** A migration of plain SQL, run as the role that owns the facts. */
+function asOwner(sql: string) {
+  return class extends Migration {
+    override up(): void {
+      this.addSql(`set local role ${roles.owner}; set local search_path = agent_knowledge;`);
+      this.addSql(sql);
+    }
+  };
+}
+
+/** Every migration, in order. They go forward only; a name, once released, is never changed. */
+export const migrations = [{ name: '0001-packages', class: asOwner(packages0001) }];

@@ -1,0 +1,183 @@
+import type { Finding } from '../core/finding.ts';
+import type { Queries } from './database.ts';
+
+export const refreshOutcomes = [
+  'LOADED',
+  'UNCHANGED',
+  'FAILED',
+  'VALIDATION_FAILED',
+  'REGISTRY_REJECTED',
+  'SUPERSEDED',
+] as const;
+export type RefreshOutcome = (typeof refreshOutcomes)[number];
+
+/** A refresh that somebody asked for. */
+export interface AttemptRow {
+  readonly id: string;
+  readonly agentKey: string;
+  readonly environment: string;
+  readonly actorId: number;
+  readonly acceptShrink: boolean;
+  readonly state: 'QUEUED' | 'RUNNING' | 'DONE';
+  readonly outcome: RefreshOutcome | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly faults: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  readonly matchingNumber: number | null;
+  readonly loadedNumber: number | null;
+}
+
+export interface AttemptResult {
+  readonly outcome: RefreshOutcome;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly faults: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  readonly matchingNumber: number | null;
+  readonly loadedNumber: number | null;
+}
+
+export async function insertAttempt(
+  queries: Queries,
+  attempt: Pick<AttemptRow, 'id' | 'agentKey' | 'environment' | 'actorId' | 'acceptShrink'>,
+): Promise<void> {
+  await queries
+    .insertInto('refresh_attempt')
+    .values({
+      id: attempt.id,
+      agent_key: attempt.agentKey,
+      environment: attempt.environment,
+      actor_id: attempt.actorId,
+      accept_shrink: attempt.acceptShrink,
+      state: 'QUEUED',
+    })
+    .execute();
+}
+
+export async function findAttempts(queries: Queries, ids: readonly string[]): Promise<AttemptRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await queries.selectFrom('refresh_attempt').selectAll().where('id', 'in', ids).execute();
+  return rows.map(toAttempt);
+}
+
+/** Which of these attempts are done; the cheap question of everybody who waits. */
+export async function findDone(queries: Queries, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await queries
+    .selectFrom('refresh_attempt')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('state', '=', 'DONE')
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/**
+ * Takes every queued attempt of a package for one looker, oldest first. Call it before the look: an attempt that is
+ * asked for later must see a later look.
+ */
+export async function claimAttempts(
+  queries: Queries,
+  agentKey: string,
+  environment: string,
+  daemonId: string,
+): Promise<AttemptRow[]> {
+  const rows = await queries
+    .updateTable('refresh_attempt')
+    .set({ state: 'RUNNING', daemon_id: daemonId })
+    .where('agent_key', '=', agentKey)
+    .where('environment', '=', environment)
+    .where('state', '=', 'QUEUED')
+    .returningAll()
+    .execute();
+  return rows.map(toAttempt).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Ends attempts that are still open; an answer given once stays. */
+export async function finishAttempts(
+  queries: Queries,
+  ids: readonly string[],
+  result: AttemptResult,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await queries
+    .updateTable('refresh_attempt')
+    .set({
+      state: 'DONE',
+      outcome: result.outcome,
+      reason: result.reason,
+      message: result.message,
+      faults: JSON.stringify(result.faults) as never,
+      warnings: JSON.stringify(result.warnings) as never,
+      matching_number: result.matchingNumber,
+      loaded_number: result.loadedNumber,
+      finished_at: new Date(),
+    })
+    .where('id', 'in', ids)
+    .where('state', '<>', 'DONE')
+    .execute();
+}
+
+/** Puts back what lookers that are gone had taken, and names every package with an attempt that still waits. */
+export async function requeueAbandoned(
+  queries: Queries,
+  liveDaemons: readonly string[],
+): Promise<{ agentKey: string; environment: string }[]> {
+  await queries
+    .updateTable('refresh_attempt')
+    .set({ state: 'QUEUED', daemon_id: null })
+    .where('state', '=', 'RUNNING')
+    .where('daemon_id', 'not in', [...liveDaemons, ''])
+    .execute();
+  const rows = await queries
+    .selectFrom('refresh_attempt')
+    .select(['agent_key', 'environment'])
+    .distinct()
+    .where('state', '=', 'QUEUED')
+    .execute();
+  return rows.map((row) => ({ agentKey: row.agent_key, environment: row.environment }));
+}
+
+/** Puts back what this looker has taken and cannot finish. */
+export async function releaseAttempts(queries: Queries, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await queries
+    .updateTable('refresh_attempt')
+    .set({ state: 'QUEUED', daemon_id: null })
+    .where('id', 'in', ids)
+    .where('state', '=', 'RUNNING')
+    .execute();
+}
+
+function toAttempt(row: {
+  id: string;
+  agent_key: string;
+  environment: string;
+  actor_id: number;
+  accept_shrink: boolean;
+  state: string;
+  outcome: string | null;
+  reason: string | null;
+  message: string | null;
+  faults: Finding[];
+  warnings: Finding[];
+  matching_number: number | null;
+  loaded_number: number | null;
+}): AttemptRow {
+  return {
+    id: row.id,
+    agentKey: row.agent_key,
+    environment: row.environment,
+    actorId: row.actor_id,
+    acceptShrink: row.accept_shrink,
+    state: row.state as AttemptRow['state'],
+    outcome: row.outcome as RefreshOutcome | null,
+    reason: row.reason,
+    message: row.message,
+    faults: row.faults,
+    warnings: row.warnings,
+    matchingNumber: row.matching_number,
+    loadedNumber: row.loaded_number,
+  };
+}

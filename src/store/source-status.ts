@@ -1,0 +1,125 @@
+import { sql } from 'kysely';
+import type { Queries } from './database.ts';
+import { sourceIsStale } from './package-versions.ts';
+
+/** How the source of a package was when it was last looked at. */
+export interface SourceStatusRow {
+  readonly agentKey: string;
+  readonly environment: string;
+  readonly watched: boolean;
+  /** `unknown`, `ok`, `failed`, `changing` or `lost`. */
+  readonly state: string;
+  readonly lastLookAt: Date | null;
+  readonly lastSuccessAt: Date | null;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly stale: boolean;
+}
+
+export interface LookReport {
+  readonly state: 'ok' | 'failed' | 'changing' | 'lost';
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  /** Tells one failure from another: reason, path and what the file held; null for a success. */
+  readonly failureSignature: string | null;
+}
+
+/** Notes how a look ended; answers the signature of the failure before it, null after a success. */
+export async function reportLook(
+  queries: Queries,
+  agentKey: string,
+  environment: string,
+  report: LookReport,
+): Promise<string | null> {
+  const before = await queries
+    .selectFrom('source_status')
+    .select('failure_signature')
+    .where('agent_key', '=', agentKey)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  const now = sql<Date>`clock_timestamp()`;
+  const success = report.state === 'ok';
+  const values = {
+    state: report.state,
+    last_look_at: now,
+    outcome: report.outcome,
+    reason: report.reason,
+    message: report.message,
+    failure_signature: report.failureSignature,
+    ...(success ? { last_success_at: now } : {}),
+  };
+  await queries
+    .insertInto('source_status')
+    .values({ agent_key: agentKey, environment, watched: false, ...values })
+    .onConflict((conflict) => conflict.columns(['agent_key', 'environment']).doUpdateSet(values))
+    .execute();
+  return before?.failure_signature ?? null;
+}
+
+/** Notes in one statement that many packages were looked at and found unchanged. */
+export async function reportUnchanged(
+  queries: Queries,
+  packages: readonly { readonly agentKey: string; readonly environment: string }[],
+): Promise<void> {
+  if (packages.length === 0) return;
+  const agents = packages.map((name) => name.agentKey);
+  const environments = packages.map((name) => name.environment);
+  await sql`
+    insert into source_status (agent_key, environment, state, last_look_at, last_success_at, outcome)
+    select agent_key, environment, 'ok', clock_timestamp(), clock_timestamp(), 'UNCHANGED'
+      from unnest(${agents}::text[], ${environments}::text[]) as looked (agent_key, environment)
+    on conflict (agent_key, environment) do update set state = 'ok', last_look_at = excluded.last_look_at,
+      last_success_at = excluded.last_success_at, outcome = 'UNCHANGED', reason = null, message = null,
+      failure_signature = null
+  `.execute(queries);
+}
+
+/** Notes which packages the daemons watch by themselves. */
+export async function markWatched(queries: Queries, environments: readonly string[]): Promise<void> {
+  await sql`
+    insert into source_status (agent_key, environment, watched)
+    select agent_key, environment, enabled and listed and environment = any(${[...environments]}::text[]) from package
+    on conflict (agent_key, environment) do update set watched = excluded.watched
+    where source_status.watched is distinct from excluded.watched
+  `.execute(queries);
+}
+
+/** The source status of every named package, staleness included. */
+export async function readSourceStatus(
+  queries: Queries,
+  names: readonly { readonly agentKey: string; readonly environment: string }[],
+  staleAfterMs: number,
+): Promise<SourceStatusRow[]> {
+  if (names.length === 0) return [];
+  const rows = await queries
+    .selectFrom('package as p')
+    .leftJoin('source_status as s', (join) =>
+      join.onRef('s.agent_key', '=', 'p.agent_key').onRef('s.environment', '=', 'p.environment'),
+    )
+    .innerJoin('registry_state as r', (join) => join.on('r.id', '=', true))
+    .select(['p.agent_key', 'p.environment', 's.watched', 's.state', 's.last_look_at', 's.last_success_at'])
+    .select(['s.outcome', 's.reason', 's.message'])
+    .select(sourceIsStale(staleAfterMs).as('stale'))
+    .where((where) =>
+      where(
+        where.refTuple('p.agent_key', 'p.environment'),
+        'in',
+        names.map((name) => where.tuple(name.agentKey, name.environment)) as never,
+      ),
+    )
+    .execute();
+  return rows.map((row) => ({
+    agentKey: row.agent_key,
+    environment: row.environment,
+    watched: row.watched ?? false,
+    state: row.state ?? 'unknown',
+    lastLookAt: row.last_look_at,
+    lastSuccessAt: row.last_success_at,
+    outcome: row.outcome,
+    reason: row.reason,
+    message: row.message,
+    stale: row.stale,
+  }));
+}
