@@ -43,6 +43,7 @@ export type PackageLook =
     }
   | {
       readonly root: 'trouble';
-      readonly code: 'root_missing' | 'root_empty';
+      /** `unreadable`: the source could not answer at all. */
+      readonly code: 'root_missing' | 'root_empty' | 'unreadable';
       readonly message: string;
     };

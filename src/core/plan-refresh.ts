@@ -152,7 +152,8 @@ function disabledFault(definition: PackageDefinition): Finding {
 }
 
 function rootFault(look: Extract<PackageLook, { root: 'trouble' }>): Finding {
-  return { code: 'root_missing', relativePath: null, line: null, message: look.message };
+  const code = look.code === 'root_empty' ? 'root_missing' : look.code;
+  return { code, relativePath: null, line: null, message: look.message };
 }
 
 /** An empty root looks like an unmounted one and is treated like it; the word tells the two apart. */

@@ -266,3 +266,40 @@ function toVersionRow(row: SelectedVersion): VersionRow {
     sourceStale: isActive && row.package_stale,
   };
 }
+
+/** The bundle checksums that make a look `UNCHANGED`. */
+export interface KnownChecksums {
+  readonly agentKey: string;
+  readonly environment: string;
+  readonly active: Sha256 | null;
+  readonly newest: Sha256 | null;
+}
+
+/** The active and newest checksum of every package that has versions, or of the one named. */
+export async function listChecksums(
+  queries: Queries,
+  name?: { readonly agentKey: string; readonly environment: string },
+): Promise<KnownChecksums[]> {
+  let query = queries
+    .selectFrom('package as p')
+    .innerJoin('package_version as newest', (join) =>
+      join
+        .onRef('newest.agent_key', '=', 'p.agent_key')
+        .onRef('newest.environment', '=', 'p.environment')
+        .on('newest.number', '=', sql<number>`p.next_number - 1`),
+    )
+    .leftJoin('package_version as active', (join) =>
+      join
+        .onRef('active.agent_key', '=', 'p.agent_key')
+        .onRef('active.environment', '=', 'p.environment')
+        .onRef('active.number', '=', 'p.active_number'),
+    )
+    .select(['p.agent_key', 'p.environment', 'newest.checksum as newest', 'active.checksum as active']);
+  if (name) query = query.where('p.agent_key', '=', name.agentKey).where('p.environment', '=', name.environment);
+  return (await query.execute()).map((row) => ({
+    agentKey: row.agent_key,
+    environment: row.environment,
+    active: row.active as Sha256 | null,
+    newest: row.newest as Sha256,
+  }));
+}

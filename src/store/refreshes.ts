@@ -119,16 +119,22 @@ export async function finishAttempts(
     .execute();
 }
 
-/** Puts back what lookers that are gone had taken, and names every package with an attempt that still waits. */
+/**
+ * Puts back what nobody works on any more, taken by lookers that are gone or lost by the one that asks (`held` is what
+ * it still works on), and names every package with an attempt that waits.
+ */
 export async function requeueAbandoned(
   queries: Queries,
+  looker: { readonly id: string; readonly held: readonly string[] },
   liveDaemons: readonly string[],
 ): Promise<{ agentKey: string; environment: string }[]> {
+  const others = liveDaemons.filter((id) => id !== looker.id);
   await queries
     .updateTable('refresh_attempt')
     .set({ state: 'QUEUED', daemon_id: null })
     .where('state', '=', 'RUNNING')
-    .where('daemon_id', 'not in', [...liveDaemons, ''])
+    .where('daemon_id', 'not in', [...others, ''])
+    .where('id', 'not in', [...looker.held, ''])
     .execute();
   const rows = await queries
     .selectFrom('refresh_attempt')

@@ -1,0 +1,276 @@
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** How long a package must be quiet before it is captured. */
+export type SettleMode = 'fast' | 'settled';
+export type ActivateMode = 'auto' | 'manual';
+
+/** Everything that can be set from outside, checked and with its defaults; frozen. */
+export interface Settings {
+  readonly source: 'local';
+  readonly registryPath: string;
+  readonly environments: readonly string[];
+  readonly defaultEnvironment: string;
+  readonly watchEnvironments: readonly string[];
+  readonly maxFileBytes: number;
+  readonly localPath: string;
+  readonly watchMode: 'auto' | 'native' | 'sweep';
+  readonly settle: Readonly<Record<string, SettleMode>>;
+  readonly activate: Readonly<Record<string, ActivateMode>>;
+  readonly sweepMs: number;
+  readonly resyncSeconds: number;
+  readonly maxVersionsPerHour: number;
+  readonly shrinkHold: boolean;
+  readonly holdOnRollback: boolean;
+  readonly secondPersonEnvironments: readonly string[];
+  readonly databaseUrl: string | null;
+  readonly databaseAdminUrl: string | null;
+  readonly migrate: 'auto' | 'never';
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: string | null;
+  readonly auth: 'required' | 'off';
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** Variables that are set and do nothing: misspelt, or of a later version. */
+  readonly idle: readonly string[];
+}
+
+/** Every fault of the settings at once: which variable, what was found, what is accepted. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(
+      `The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  ${f}`).join('\n')}`,
+    );
+    this.faults = faults;
+  }
+}
+
+const prefix = 'AGENT_KNOWLEDGE_';
+
+/** Variables whose value is never shown. */
+const secretNames = new Set([
+  'DATABASE_URL',
+  'DATABASE_ADMIN_URL',
+  'GRAPH_TOKEN',
+  'WEBHOOK_SECRET',
+  'WEBHOOK_URL',
+  'GRAPH_SHARING_LINK',
+]);
+
+/** Known to the interface, without effect in this version. */
+const laterNames = new Set(
+  `GRAPH_DRIVE_ID GRAPH_ROOT GRAPH_SITE_URL GRAPH_LIBRARY GRAPH_SHARING_LINK GRAPH_CLOUD GRAPH_BASE_URL GRAPH_AUTHORITY
+  GRAPH_TOKEN GRAPH_POLL_SECONDS DAEMON_PORT OIDC_ISSUER OIDC_AUDIENCE RATE_LIMIT CHECKPOINT_PATH WEBHOOK_URL
+  WEBHOOK_SECRET`.split(/\s+/),
+);
+
+const environmentName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, 'names like dev, staging or eu-production');
+const names = list(environmentName);
+const flag = z.enum(['true', 'false'], 'true or false').transform((value) => value === 'true');
+const postgresUrl = z
+  .string()
+  .refine(isPostgresUrl, 'an address like postgres://user:password@host:5432/database');
+
+const shape = {
+  SOURCE: z
+    .enum(['local', 'graph'], 'local or graph')
+    .refine((value) => value === 'local', 'local; graph is not part of this version yet')
+    .transform(() => 'local' as const)
+    .default('local'),
+  REGISTRY_PATH: z.string().min(1, 'the path of a file').default('config/agent_knowledge_registry.json'),
+  ENVIRONMENTS: names.default(['dev', 'staging', 'production']),
+  DEFAULT_ENV: environmentName.default('production'),
+  WATCH_ENVIRONMENTS: names.optional(),
+  MAX_FILE_SIZE: whole(1, 16_777_216, 'bytes').default(1_048_576),
+  LOCAL_PATH: z.string().min(1, 'the path of a folder').optional(),
+  WATCH_MODE: z.enum(['auto', 'native', 'sweep'], 'auto, native or sweep').default('auto'),
+  SETTLE: perEnvironment(['fast', 'settled']).optional(),
+  ACTIVATE: perEnvironment(['auto', 'manual']).optional(),
+  SWEEP_MS: whole(50, 600_000, 'milliseconds').default(1000),
+  RESYNC_SECONDS: whole(1, 86_400, 'seconds').default(30),
+  MAX_VERSIONS_PER_HOUR: whole(0, 100_000, 'versions; 0 switches the limit off').default(0),
+  SHRINK_HOLD: flag.default(true),
+  HOLD_ON_ROLLBACK: flag.default(false),
+  SECOND_PERSON: names.default([]),
+  DATABASE_URL: postgresUrl.optional(),
+  DATABASE_ADMIN_URL: postgresUrl.optional(),
+  MIGRATE: z.enum(['auto', 'never'], 'auto or never').default('auto'),
+  DATA_DIR: z.string().min(1, 'the path of a folder').default('.data'),
+  HOST: z.string().min(1, 'a host name or address').default('127.0.0.1'),
+  PORT: whole(0, 65_535, 'a port; 0 picks a free one').default(4000),
+  PUBLIC_URL: z.string().refine(isWebUrl, 'an address like https://knowledge.example.org').optional(),
+  AUTH: z.enum(['required', 'off'], 'required or off').default('required'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error'], 'debug, info, warn or error').default('info'),
+};
+
+/**
+ * The settings that an environment gives. Relative paths are taken from the project's root. An empty variable counts as
+ * unset.
+ *
+ * Throws `SettingsError` with every fault at once, never with the value of a secret (K-093…K-097).
+ */
+export function loadSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  projectRoot: string,
+): Settings {
+  const given = Object.fromEntries(
+    Object.entries(environment)
+      .filter(([name, value]) => name.startsWith(prefix) && value !== undefined && value !== '')
+      .map(([name, value]) => [name.slice(prefix.length), value]),
+  );
+  const { values, faults } = parseValues(given);
+  const dataDir = resolve(projectRoot, values.DATA_DIR);
+  const settings: Settings = {
+    source: values.SOURCE,
+    registryPath: resolve(projectRoot, values.REGISTRY_PATH),
+    environments: values.ENVIRONMENTS,
+    defaultEnvironment: values.DEFAULT_ENV,
+    watchEnvironments: values.WATCH_ENVIRONMENTS ?? [values.DEFAULT_ENV],
+    maxFileBytes: values.MAX_FILE_SIZE,
+    localPath:
+      values.LOCAL_PATH === undefined ? join(dataDir, 'knowledge') : resolve(projectRoot, values.LOCAL_PATH),
+    watchMode: values.WATCH_MODE,
+    settle: spread(values.SETTLE ?? {}, values.ENVIRONMENTS, { dev: 'fast' }, 'settled'),
+    activate: spread(values.ACTIVATE ?? {}, values.ENVIRONMENTS, {}, 'auto'),
+    sweepMs: values.SWEEP_MS,
+    resyncSeconds: values.RESYNC_SECONDS,
+    maxVersionsPerHour: values.MAX_VERSIONS_PER_HOUR,
+    shrinkHold: values.SHRINK_HOLD,
+    holdOnRollback: values.HOLD_ON_ROLLBACK,
+    secondPersonEnvironments: values.SECOND_PERSON,
+    databaseUrl: values.DATABASE_URL ?? null,
+    databaseAdminUrl: values.DATABASE_ADMIN_URL ?? null,
+    migrate: values.MIGRATE,
+    dataDir,
+    host: values.HOST,
+    port: values.PORT,
+    publicUrl: values.PUBLIC_URL ?? null,
+    auth: values.AUTH,
+    logLevel: values.LOG_LEVEL,
+    idle: Object.keys(given)
+      .filter((name) => !(name in shape))
+      .map(
+        (name) =>
+          `${prefix}${name}${laterNames.has(name) ? ' (not part of this version yet)' : ' (unknown)'}`,
+      ),
+  };
+  faults.push(...findContradictions(settings, given));
+  if (faults.length > 0) throw new SettingsError(faults);
+  return Object.freeze(settings);
+}
+
+/** Every variable's value; a faulty one counts as unset, so that the faults between the others are found as well. */
+function parseValues(given: Readonly<Record<string, string | undefined>>) {
+  const parsed = z.object(shape).safeParse(given);
+  if (parsed.success) return { values: parsed.data, faults: [] as string[] };
+  const faults = parsed.error.issues.map((issue) => toFault(issue, given));
+  const faulty = new Set(parsed.error.issues.map((issue) => String(issue.path[0])));
+  const sound = Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
+  return { values: z.object(shape).parse(sound), faults };
+}
+
+/** Faults that no single variable shows. */
+function findContradictions(settings: Settings, given: Record<string, string | undefined>): string[] {
+  const faults: string[] = [];
+  const environments = settings.environments.join(', ');
+  const known = (variable: string, used: readonly string[]) => {
+    for (const name of used) {
+      if (settings.environments.includes(name)) continue;
+      faults.push(
+        `${prefix}${variable}: found ${quote(name)}; accepted are the environments ${environments}`,
+      );
+    }
+  };
+  known('DEFAULT_ENV', [settings.defaultEnvironment]);
+  if (given['WATCH_ENVIRONMENTS'] !== undefined) known('WATCH_ENVIRONMENTS', settings.watchEnvironments);
+  known('SECOND_PERSON', settings.secondPersonEnvironments);
+  if (given['SETTLE']?.includes('=')) known('SETTLE', environmentsOf(given['SETTLE']));
+  if (given['ACTIVATE']?.includes('=')) known('ACTIVATE', environmentsOf(given['ACTIVATE']));
+  if (settings.auth === 'off' && !isLoopback(settings.host)) {
+    faults.push(
+      `${prefix}AUTH: off is accepted only while listening on loopback; ${prefix}HOST is ${quote(settings.host)}`,
+    );
+  }
+  if (settings.databaseAdminUrl !== null && settings.databaseUrl === null) {
+    faults.push(`${prefix}DATABASE_ADMIN_URL: needs ${prefix}DATABASE_URL beside it`);
+  }
+  return faults;
+}
+
+/** Whether an address can be reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
+}
+
+function toFault(issue: z.core.$ZodIssue, given: Record<string, string | undefined>): string {
+  const name = String(issue.path[0]);
+  const value = given[name] ?? '';
+  const found = secretNames.has(name) ? 'a value that is not shown' : quote(value);
+  return `${prefix}${name}: found ${found}; accepted: ${issue.message}`;
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+}
+
+function whole(least: number, most: number, unit: string) {
+  const message = `a whole number from ${least} to ${most} (${unit})`;
+  return z
+    .string()
+    .regex(/^[0-9]{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, message);
+}
+
+function list<Item extends z.ZodType<string, string>>(item: Item) {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(item).min(1));
+}
+
+/** One word for every environment, or `environment=word` pairs. */
+function perEnvironment<Word extends string>(words: readonly [Word, ...Word[]]) {
+  const message = `${words.join(' or ')}, or pairs like dev=${words[0]},production=${words[1] ?? words[0]}`;
+  return z.string().transform((text, check): Word | Record<string, Word> => {
+    const isWord = (value: string | undefined): value is Word =>
+      (words as readonly string[]).includes(value ?? '');
+    if (isWord(text)) return text;
+    const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
+    if (pairs.every((pair) => pair.length === 2 && isWord(pair[1]))) return Object.fromEntries(pairs);
+    check.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+}
+
+function environmentsOf(pairs: string): string[] {
+  return pairs.split(',').map((pair) => (pair.split('=')[0] ?? '').trim());
+}
+
+/** Gives every environment its word; those not named keep their default. */
+function spread<Word extends string>(
+  given: Word | Record<string, Word>,
+  environments: readonly string[],
+  defaults: Readonly<Record<string, Word>>,
+  otherwise: Word,
+): Record<string, Word> {
+  const wordOf = (name: string) =>
+    typeof given === 'string' ? given : (given[name] ?? defaults[name] ?? otherwise);
+  return Object.fromEntries(environments.map((name) => [name, wordOf(name)]));
+}
+
+function isPostgresUrl(text: string): boolean {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  return protocol === 'postgres:' || protocol === 'postgresql:';
+}
+
+function isWebUrl(text: string): boolean {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  return protocol === 'http:' || protocol === 'https:';
+}

@@ -1,0 +1,177 @@
+import pLimit from 'p-limit';
+import type { Logger } from '../src/core/logger.ts';
+import type { SettleTimes } from '../src/core/settle-window.ts';
+import type { Context } from '../src/operations/context.ts';
+import { beatDaemon, leaveDaemon } from '../src/operations/looker.ts';
+import type { Looker } from '../src/operations/refresh-knowledge.ts';
+import type { Source } from '../src/source/source.ts';
+import type { Clock } from './clock.ts';
+import { LocalHints } from './hints/local-hints.ts';
+import { LookerPool } from './looker-pool.ts';
+import type { LookReporter } from './look-steps.ts';
+import { RegistryKeeper } from './registry-keeper.ts';
+import { resyncAll } from './resync.ts';
+
+export interface DaemonOptions {
+  readonly context: Context;
+  readonly looker: Looker;
+  readonly source: Source;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly watchEnvironments: readonly string[];
+  readonly settleTimes: (environment: string) => SettleTimes;
+  readonly resyncSeconds: number;
+  readonly registry: {
+    readonly path: string;
+    readonly read: () => Promise<Uint8Array | null>;
+  };
+  readonly local: {
+    readonly root: string;
+    readonly sweepMs: number;
+    readonly watcher: boolean;
+    readonly statPrint: (path: string) => Promise<string>;
+  };
+  readonly onLook: LookReporter;
+}
+
+/** How often a daemon says that it lives; dead after 15 s of silence. */
+const beatMs = 5000;
+
+/** Passes over files and database under way at once, over all packages. */
+const passesAtOnce = 4;
+
+/**
+ * Keeps packages in step with their source: three independent nets of hints (watcher, stat sweep, full resync), requests
+ * from doors, and one looker per package that turns hints into looks. Any number of daemons may run (G12); nothing here
+ * assumes to be the only one.
+ */
+export class Daemon implements AsyncDisposable {
+  readonly #options: DaemonOptions;
+  readonly #registry: RegistryKeeper;
+  readonly #pool: LookerPool;
+  readonly #hints: LocalHints;
+  readonly #stop = new AbortController();
+  readonly #background: Promise<void>[] = [];
+
+  private constructor(options: DaemonOptions) {
+    this.#options = options;
+    const { context, clock, looker, watchEnvironments } = options;
+    this.#registry = new RegistryKeeper({
+      context,
+      clock,
+      watchEnvironments,
+      actorId: looker.actorId,
+      read: options.registry.read,
+      print: () => options.local.statPrint(options.registry.path),
+    });
+    this.#pool = new LookerPool({ ...options, registry: this.#registry, limit: pLimit(passesAtOnce) });
+    this.#hints = new LocalHints({
+      ...options.local,
+      registryPath: options.registry.path,
+      clock,
+      logger: options.logger,
+      onFiles: (hint) => this.#hintFolder(hint.folder, hint),
+      onRegistry: () => this.#lookAtRegistry(),
+      onTrouble: () => this.#hintAll('sweep'),
+    });
+  }
+
+  /** Starts looking; resolves when every watched package has been looked at once. */
+  static async start(options: DaemonOptions): Promise<Daemon> {
+    const daemon = new Daemon(options);
+    await daemon.#beat();
+    await daemon.#registry.look();
+    daemon.#tellRegistry();
+    await daemon.#watch();
+    daemon.#hintAll('start');
+    await options.context.queue.work(
+      { refresh: async (name) => daemon.#pool.hint(name, 'request'), resync: () => daemon.#resync() },
+      2,
+    );
+    daemon.#background.push(daemon.#beatForever(), daemon.#hints.sweepForever(daemon.#stop.signal));
+    await daemon.#pool.idle();
+    return daemon;
+  }
+
+  /** Ends the looks under way and says goodbye. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#hints[Symbol.asyncDispose]();
+    await Promise.allSettled(this.#background);
+    await this.#pool.stop();
+    await leaveDaemon(this.#options.context, this.#options.looker);
+  }
+
+  async #beatForever(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#options.clock.sleep(beatMs, this.#stop.signal).catch(() => undefined);
+      if (!this.#stop.signal.aborted) await this.#guard('The heartbeat failed', () => this.#beat());
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { context, looker, source, watchEnvironments, resyncSeconds } = this.#options;
+    const waiting = await beatDaemon(context, {
+      looker,
+      sourceType: source.type,
+      environments: watchEnvironments,
+      resyncSeconds,
+      held: this.#pool.heldAttempts(),
+    });
+    for (const name of waiting) this.#pool.hint(name, 'request');
+    await this.#scheduleResync();
+  }
+
+  async #resync(): Promise<void> {
+    await this.#lookAtRegistry();
+    await resyncAll({ ...this.#options, registry: this.#registry.inForce.registry, pool: this.#pool });
+    await this.#scheduleResync();
+  }
+
+  async #scheduleResync(): Promise<void> {
+    const at = this.#options.context.clock().getTime() + this.#options.resyncSeconds * 1000;
+    await this.#options.context.queue.scheduleResync(new Date(at));
+  }
+
+  async #lookAtRegistry(): Promise<void> {
+    await this.#guard('The registry could not be looked at', async () => {
+      const before = this.#registry.inForce;
+      const now = await this.#registry.look();
+      if (now.faults[0]?.message !== before.faults[0]?.message || now.changed) this.#tellRegistry();
+      if (now.registry?.checksum === before.registry?.checksum) return;
+      await this.#watch();
+      this.#hintAll('registry');
+    });
+  }
+
+  #tellRegistry(): void {
+    const { registry, faults } = this.#registry.inForce;
+    const { logger } = this.#options;
+    for (const fault of faults) logger.error(`registry refused: ${fault.message}`, { code: fault.code });
+    if (faults.length > 0)
+      logger.error(registry ? 'the last good registry stays in force' : 'there is no registry in force');
+    for (const warning of registry?.warnings ?? [])
+      logger.warn(`registry: ${warning.message}`, { code: warning.code });
+  }
+
+  async #watch(): Promise<void> {
+    await this.#hints.watch(this.#pool.watchedFiles());
+  }
+
+  #hintFolder(folder: string, hint: { file: string | null; burst: boolean }): void {
+    for (const name of this.#pool.packagesIn(folder)) this.#pool.hint(name, 'watch', hint);
+  }
+
+  #hintAll(trigger: 'start' | 'registry' | 'sweep'): void {
+    for (const name of this.#pool.watchedPackages())
+      this.#pool.hint(name, trigger, { file: null, burst: trigger === 'registry' });
+  }
+
+  async #guard(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.logger.error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Resolves with the reason when this process should end: a signal, or the end of the parent that started it. A second
+ * signal ends it at once.
+ */
+export function untilAskedToStop(): Promise<string> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const ask = (reason: string) => {
+      if (asked) process.exit(130);
+      asked = true;
+      resolve(reason);
+    };
+    process.on('SIGINT', () => ask('SIGINT'));
+    process.on('SIGTERM', () => ask('SIGTERM'));
+    if (process.send) process.on('disconnect', () => ask('the parent ended'));
+  });
+}
+
+/** What a child process tells the one that started it. */
+export type ChildMessage =
+  | { readonly type: 'ready'; readonly url?: string }
+  | { readonly type: 'line'; readonly text: string };
+
+/** Tells the parent, where there is one. */
+export function tellParent(message: ChildMessage): void {
+  if (process.connected) process.send?.(message);
+}

@@ -1,0 +1,55 @@
+import { hostname } from 'node:os';
+import { v7 as uuidv7 } from 'uuid';
+import type { Settings } from '../../config/settings.ts';
+import { Daemon } from '../../daemon/daemon.ts';
+import { systemClock } from '../../daemon/clock.ts';
+import { settleTimes } from '../core/settle-window.ts';
+import { makeLooker } from '../operations/looker.ts';
+import { openLocalSource } from '../source/local-source.ts';
+import { readRegistryFile, statPrint } from '../source/registry-file.ts';
+import { describeLook } from './describe-look.ts';
+import { tellParent, untilAskedToStop } from './lifetime.ts';
+import { jsonLogger } from './logger.ts';
+import { findDatabase, openContext } from './runtime.ts';
+import { setUpDatabase } from './setup-database.ts';
+
+/** `daemon`: keeps the packages in step with the source until it is asked to stop. */
+export async function runDaemon(settings: Settings): Promise<void> {
+  const stop = untilAskedToStop();
+  const logger = jsonLogger(settings.logLevel, { process: 'daemon' });
+  for (const name of settings.idle) logger.warn(`the setting ${name} has no effect`);
+  const urls = await findDatabase(settings);
+  if (settings.migrate === 'auto') await setUpDatabase(settings, urls);
+  await using context = await openContext(settings, urls.applicationUrl);
+  const looker = await makeLooker(context, { id: uuidv7(), kind: 'daemon', name: `daemon on ${hostname()}` });
+  await using source = openLocalSource({ root: settings.localPath });
+  await using daemon = await Daemon.start({
+    context,
+    looker,
+    source,
+    logger,
+    clock: systemClock,
+    watchEnvironments: settings.watchEnvironments,
+    settleTimes: (environment) => settleTimes[settings.settle[environment] ?? 'settled'],
+    resyncSeconds: settings.resyncSeconds,
+    registry: { path: settings.registryPath, read: () => readRegistryFile(settings.registryPath) },
+    local: {
+      root: settings.localPath,
+      sweepMs: settings.sweepMs,
+      watcher: settings.watchMode !== 'sweep',
+      statPrint,
+    },
+    onLook: ({ agentKey, environment, trigger, result }) => {
+      const line = describeLook(agentKey, environment, result);
+      const fields = { agentKey, environment, trigger, outcome: result.outcome, reason: result.reason };
+      if (result.outcome === 'UNCHANGED' || result.outcome === 'SUPERSEDED')
+        return logger.debug(line, fields);
+      logger.info(line, fields);
+      tellParent({ type: 'line', text: line });
+    },
+  });
+  tellParent({ type: 'ready' });
+  logger.info('the daemon watches', { root: settings.localPath, environments: settings.watchEnvironments });
+  logger.info('the daemon stops', { reason: await stop });
+  void daemon;
+}

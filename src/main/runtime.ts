@@ -1,0 +1,93 @@
+import { userInfo } from 'node:os';
+import type { Settings } from '../../config/settings.ts';
+import { KnowledgeError } from '../core/errors.ts';
+import type { CallContext, Context, Policy } from '../operations/context.ts';
+import { ensureActor } from '../store/actors.ts';
+import { Database } from '../store/database.ts';
+import { findEmbeddedPostgres } from '../store/embedded-postgres.ts';
+import { JobQueue } from '../store/job-queue.ts';
+import { isMigrated } from '../store/migrate.ts';
+
+/** What the settings say about how packages are treated. */
+export function policyOf(settings: Settings): Policy {
+  return {
+    environments: settings.environments,
+    defaultEnvironment: settings.defaultEnvironment,
+    maxFileBytes: settings.maxFileBytes,
+    shrinkHold: settings.shrinkHold,
+    holdOnRollback: settings.holdOnRollback,
+    maxVersionsPerHour: settings.maxVersionsPerHour,
+    resyncSeconds: settings.resyncSeconds,
+    activate: (environment) => settings.activate[environment] ?? 'auto',
+    secondPersonEnvironments: settings.secondPersonEnvironments,
+  };
+}
+
+/** The database the settings name, or the embedded one that runs in the data folder. */
+export async function findDatabase(
+  settings: Settings,
+): Promise<{ readonly applicationUrl: string; readonly adminUrl: string }> {
+  if (settings.databaseUrl !== null) {
+    return {
+      applicationUrl: settings.databaseUrl,
+      adminUrl: settings.databaseAdminUrl ?? settings.databaseUrl,
+    };
+  }
+  const embedded = await findEmbeddedPostgres(settings.dataDir);
+  if (embedded) return embedded;
+  throw new KnowledgeError(
+    'UNAVAILABLE',
+    `No database: AGENT_KNOWLEDGE_DATABASE_URL is not set and no embedded PostgreSQL runs for ${settings.dataDir}. Run "npm start", or set the variable.`,
+  );
+}
+
+/** Opens what every operation stands on; closing it leaves no connection. */
+export async function openContext(
+  settings: Settings,
+  applicationUrl: string,
+): Promise<Context & AsyncDisposable> {
+  await assertMigrated(applicationUrl);
+  await using stack = new AsyncDisposableStack();
+  const database = stack.use(await Database.open({ url: applicationUrl }));
+  const queue = stack.use(await JobQueue.open(applicationUrl));
+  const opened = stack.move();
+  return {
+    database,
+    queue,
+    policy: policyOf(settings),
+    clock: () => new Date(),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+/** The person at this machine's command line, by the operating system's word: may do everything, and is named in the audit log (T19). */
+export async function asOperator(context: Context): Promise<CallContext> {
+  const name = operatorName();
+  const actorId = await context.database.transaction((queries) => ensureActor(queries, 'cli', name));
+  return {
+    ...context,
+    caller: { actorId, kind: 'cli', scopes: new Set(['admin']), agents: null, environments: null },
+  };
+}
+
+/** Whoever reaches a server without authentication, which listens on this machine only. */
+export async function asLocal(context: Context): Promise<CallContext['caller']> {
+  const actorId = await context.database.transaction((queries) => ensureActor(queries, 'local', 'local'));
+  return { actorId, kind: 'local', scopes: new Set(['admin']), agents: null, environments: null };
+}
+
+function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`; // A user without an entry in the user database has no name.
+  }
+}
+
+async function assertMigrated(url: string): Promise<void> {
+  if (await isMigrated(url)) return;
+  throw new KnowledgeError(
+    'UNAVAILABLE',
+    'The database does not have this version\'s tables; run "npx agent-knowledge migrate".',
+  );
+}

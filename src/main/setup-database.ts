@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import { ensureAdminKey, type KeyMaterial } from '../operations/manage-keys.ts';
+import { ensureActor } from '../store/actors.ts';
+import { migrate } from '../store/migrate.ts';
+import { findDatabase, openContext } from './runtime.ts';
+
+/** Where the admin key of the first start lies, mode 0600. */
+export function adminKeyPath(settings: Settings): string {
+  return join(settings.dataDir, 'admin-key');
+}
+
+/** Fresh random parts of a key: a public id, and a secret of 32 bytes (T1). */
+export function newKeyMaterial(): KeyMaterial {
+  return { keyId: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') };
+}
+
+/**
+ * Migrates a database and makes an admin key where there is no live one, both under one lock, so that N processes that
+ * start at once migrate once and make one key. Answers the key's path where one was made.
+ */
+export async function setUpDatabase(
+  settings: Settings,
+  urls: { readonly adminUrl: string; readonly applicationUrl: string },
+): Promise<string | null> {
+  let made: string | null = null;
+  await migrate({
+    ...urls,
+    underLock: async () => {
+      await using context = await openContext(settings, urls.applicationUrl);
+      const systemActor = await context.database.transaction((queries) =>
+        ensureActor(queries, 'system', 'agent-knowledge'),
+      );
+      const created = await ensureAdminKey(context, systemActor, newKeyMaterial());
+      if (created) made = await writeAdminKey(settings, created.key);
+    },
+  });
+  return made;
+}
+
+/** `migrate`, by hand: for installations whose processes must not. */
+export async function migrateCommand(settings: Settings): Promise<void> {
+  const made = await setUpDatabase(settings, await findDatabase(settings));
+  console.log('The database has the tables of this version.');
+  if (made) console.log(`An admin key was made: ${made}`);
+}
+
+/** Written beside and renamed, so that the file is there whole or not at all. */
+async function writeAdminKey(settings: Settings, key: string): Promise<string> {
+  const path = adminKeyPath(settings);
+  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  const beside = `${path}.${process.pid}`;
+  await rm(beside, { force: true });
+  await writeFile(beside, key, { mode: 0o600, flag: 'wx' });
+  await rename(beside, path);
+  return path;
+}
