@@ -1,6 +1,8 @@
 import type { Logger } from '../src/core/logger.ts';
+import type { Finding } from '../src/core/finding.ts';
 import type { PackageLook } from '../src/core/look.ts';
 import type { PackageDefinition } from '../src/core/package.ts';
+import { disabledFault } from '../src/core/plan-refresh.ts';
 import { seenBundleChecksum } from '../src/core/seen-bundle.ts';
 import type { Context } from '../src/operations/context.ts';
 import { noteChanging, readKnownChecksums } from '../src/operations/looker.ts';
@@ -84,14 +86,18 @@ export function lookStepsOf(
       logger.warn('the files keep changing; nothing was captured', { ...name });
     },
     async abandon(attempts, error) {
-      if (error instanceof NothingToLookAt) return;
-      logger.error(`a look failed: ${error instanceof Error ? error.message : String(error)}`, { ...name });
+      if (!(error instanceof NothingToLookAt)) {
+        logger.error(`a look failed: ${error instanceof Error ? error.message : String(error)}`, { ...name });
+      }
       await abandonLook(context, attempts).catch(() => undefined); // The next heartbeat takes them back.
     },
   };
 }
 
-/** Ends a look before it reads where the registry leaves nothing to read, answering whoever asked (K-012, G-11). */
+/**
+ * Ends a look before it reads where the registry leaves nothing to read, answering whoever asked (K-012). The sources of a
+ * disabled agent are never read (G-11).
+ */
 async function assertLookable(
   options: LookStepsOptions,
   opened: OpenLook,
@@ -104,22 +110,25 @@ async function assertLookable(
     await refuseRefresh(options.context, opened.attempts, refusal);
     throw new NothingToLookAt();
   }
-  if (definition !== undefined && (definition.enabled || opened.attempts.length > 0)) return;
+  if (definition?.enabled) return;
   if (opened.attempts.length > 0) {
-    const message = `The registry does not list the agent ${opened.name.agentKey}.`;
-    const fault = { code: 'unknown_agent' as const, relativePath: null, line: null, message };
+    const fault = definition ? disabledFault(definition) : unknownFault(opened.name.agentKey);
     await refuseRefresh(options.context, opened.attempts, { outcome: 'FAILED', faults: [fault] });
   }
   throw new NothingToLookAt();
 }
 
-/** The sources of a disabled agent are never read (G-11); its look is empty and says why when it is judged. */
+function unknownFault(agentKey: string): Finding {
+  const message = `The registry does not list the agent ${agentKey}.`;
+  return { code: 'unknown_agent', relativePath: null, line: null, message };
+}
+
 async function lookAt(
   options: LookStepsOptions,
   definition: PackageDefinition | undefined,
   withContent: boolean,
 ): Promise<PackageLook> {
-  if (!definition?.enabled) return { root: 'present', files: [], notices: [] };
+  if (!definition) throw new NothingToLookAt();
   const { maxFileBytes } = options.context.policy;
   return options.source.look(definition.files, { withContent, maxFileBytes });
 }

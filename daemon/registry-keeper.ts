@@ -22,6 +22,7 @@ export class RegistryKeeper {
   readonly #watchEnvironments: readonly string[];
   readonly #print: () => Promise<string>;
   #lastPrint = '';
+  #last: Promise<void> = Promise.resolve();
   #inForce: RegistryInForce = { registry: null, faults: [], changed: false };
 
   constructor(options: {
@@ -47,11 +48,21 @@ export class RegistryKeeper {
 
   /** Looks only when the file is another than at the last look: for those who cannot wait for a hint. */
   async lookIfChanged(): Promise<void> {
+    await this.#last;
     if ((await this.#print()) !== this.#lastPrint) await this.look();
   }
 
-  /** Reads the file and puts it in force, or keeps what is. */
+  /** Reads the file and puts it in force, or keeps what is; one reading after the other. */
   async look(): Promise<RegistryInForce> {
+    const looking = this.#last.then(() => this.#lookNow());
+    this.#last = looking.then(
+      () => undefined,
+      () => undefined, // Whoever asked for this reading is told; the next one starts afresh.
+    );
+    return looking;
+  }
+
+  async #lookNow(): Promise<RegistryInForce> {
     this.#lastPrint = await this.#print();
     const bytes = await this.#readSettled();
     this.#inForce =

@@ -146,7 +146,8 @@ function onlyFaults(faults: readonly Finding[]): JudgedLook {
   return { bundle: toBundle([]), faults, failed: true, warnings: [], skippedOptional: [] };
 }
 
-function disabledFault(definition: PackageDefinition): Finding {
+/** The refusal of an agent that is switched off (G-11). */
+export function disabledFault(definition: PackageDefinition): Finding {
   const message = `The registry lists ${definition.agentKey} as not enabled, so it is not refreshed.`;
   return { code: 'agent_disabled', relativePath: null, line: null, message };
 }

@@ -1,0 +1,34 @@
+import type { Settings } from '../../config/settings.ts';
+import { startHttpServer } from '../http/server.ts';
+import { tellParent, untilAskedToStop } from './lifetime.ts';
+import { jsonLogger } from './logger.ts';
+import { asLocal, findDatabase, openContext } from './runtime.ts';
+import { setUpDatabase } from './setup-database.ts';
+
+/** How long requests under way may take to finish once the process has been asked to stop. */
+const graceMs = 10_000;
+
+/** `serve`: the API alone, until it is asked to stop. It needs no folder and no source, only the database. */
+export async function runServe(settings: Settings): Promise<void> {
+  const stop = untilAskedToStop();
+  const logger = jsonLogger(settings.logLevel, { process: 'api' });
+  for (const name of settings.idle) logger.warn(`the setting ${name} has no effect`);
+  const urls = await findDatabase(settings);
+  if (settings.migrate === 'auto') await setUpDatabase(settings, urls);
+  await using context = await openContext(settings, urls.applicationUrl);
+  for (const fault of await context.database.faults()) logger.error(fault);
+  const server = await startHttpServer({
+    context,
+    host: settings.host,
+    port: settings.port,
+    publicUrl: settings.publicUrl,
+    auth: settings.auth === 'off' ? { off: await asLocal(context) } : 'required',
+    logger,
+    readiness: () => context.database.faults(),
+  });
+  if (settings.auth === 'off') logger.warn('authentication is off; the server listens on this machine only');
+  tellParent({ type: 'ready', url: server.url });
+  logger.info('the API listens', { url: server.url });
+  logger.info('the API stops', { reason: await stop });
+  await server.close(graceMs);
+}
