@@ -1,0 +1,180 @@
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { locateBinaries, type Binaries } from './embedded-postgres/binaries.ts';
+import { settleClusterPlace, type ClusterPlace } from './embedded-postgres/cluster-place.ts';
+import { createCluster, readCluster } from './embedded-postgres/cluster.ts';
+import {
+  connectionFile,
+  readConnectionRecord,
+  urlOf,
+  type ConnectionRecord,
+  type Credentials,
+} from './embedded-postgres/credentials.ts';
+import { fileOwnerIn } from './embedded-postgres/data-folder.ts';
+import { askIdentity } from './embedded-postgres/identity.ts';
+import { inWords } from './embedded-postgres/plain-words.ts';
+import { writePrivateFile } from './embedded-postgres/private-file.ts';
+import { adoptOrLaunch, type RunningServer } from './embedded-postgres/running-server.ts';
+import type { ServerExit } from './embedded-postgres/server-process.ts';
+import { takeStartLock } from './embedded-postgres/start-lock.ts';
+import { stopServer } from './embedded-postgres/stop-server.ts';
+
+/** A running PostgreSQL of this product's own. Disposing of it stops it, as `stop` does. */
+export interface EmbeddedPostgres extends AsyncDisposable {
+  /** As the role that owns the database and migrates. Holds a password, as the next one does. */
+  readonly adminUrl: string;
+  /** As the role that owns nothing. */
+  readonly applicationUrl: string;
+  /** True where it ran already, left behind by a process that was killed. */
+  readonly adopted: boolean;
+  /** True where this call created the database: it is empty. */
+  readonly firstStart: boolean;
+  readonly pid: number;
+  /** Resolves when the server has ended, whoever ended it; never rejects. Does not keep the process alive. */
+  readonly exited: Promise<ServerExit>;
+  /**
+   * Fast shutdown (sessions are ended, work is written out), after 15 s an immediate one; resolves when it has ended.
+   * Removes nothing. May be called again.
+   */
+  stop(): Promise<void>;
+}
+
+/** The two connection strings of a server: each holds a password. */
+export interface EmbeddedPostgresUrls {
+  readonly adminUrl: string;
+  readonly applicationUrl: string;
+}
+
+const host = '127.0.0.1';
+const startLockLimitMs = 180_000;
+
+/**
+ * Starts the real PostgreSQL server of a data folder, or adopts the one that runs there, and resolves when it takes
+ * connections (R8, T7, T30, T48, T53). The first start in a folder creates the database.
+ *
+ * `dataDir` is the product's data folder, absolute, made where it is missing. `onLine` hears what happens, a sentence
+ * at a time, never a secret. The server listens on 127.0.0.1 alone, with SCRAM, and outlives this process unless
+ * stopped. Calls for one folder, from any number of processes, wait for each other and share one server. Throws an
+ * `Error` that says what was expected, what was found and where.
+ */
+export async function startEmbeddedPostgres(options: {
+  dataDir: string;
+  onLine?: (line: string) => void;
+}): Promise<EmbeddedPostgres> {
+  const onLine = options.onLine ?? (() => undefined);
+  const place = await settleClusterPlace(path.resolve(options.dataDir));
+  const owner = fileOwnerIn(place.dataFolder);
+  using _lock = await takeStartLock(lockFileOf(place), owner, startLockLimitMs);
+  const binaries = await locateBinaries(place);
+  const record = await readConnectionRecord(place.dataFolder.path);
+  const { credentials, firstStart } = await openCluster({ place, binaries, record, onLine });
+  const preferredPort = record?.port ?? null;
+  const server = await adoptOrLaunch({ place, binaries, credentials, preferredPort });
+  onLine(
+    `PostgreSQL ${binaries.version} ${server.adopted ? 'was running already' : 'is running'} on ${host}:${server.port}, process ${server.pid}.`,
+  );
+  const { port } = server;
+  await keepConnectionRecord(place, record, { ...credentials, host, port, clusterDir: place.clusterDir });
+  return handleOn(server, { place, binaries, credentials, firstStart });
+}
+
+/**
+ * The connection strings of the server of a data folder, for commands that use one and start none; null where none was
+ * ever started, none runs, or what answers on its port is not it.
+ *
+ * Throws where the folder's `postgres.json` is unreadable.
+ */
+export async function findEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgresUrls | null> {
+  const record = await readConnectionRecord(path.resolve(dataDir));
+  return record !== null && (await answersAs(record)) ? urlsOf(record, record.port) : null;
+}
+
+async function answersAs(record: ConnectionRecord): Promise<boolean> {
+  try {
+    const { systemIdentifier } = await askIdentity(record, 'login', record.port);
+    return systemIdentifier === record.systemIdentifier;
+  } catch {
+    return false; // Nobody there, or somebody who does not know our password.
+  }
+}
+
+async function openCluster({
+  place,
+  binaries,
+  record,
+  onLine,
+}: {
+  place: ClusterPlace;
+  binaries: Binaries;
+  record: ConnectionRecord | null;
+  onLine: (line: string) => void;
+}): Promise<{ credentials: Credentials; firstStart: boolean }> {
+  const existing = await readCluster(place, binaries);
+  requireRecorded(record, existing, place);
+  if (existing !== null) {
+    return { credentials: existing, firstStart: false };
+  }
+  onLine(`Creating the database in ${place.clusterDir}${place.user ? ` as user ${place.user.name}` : ''}.`);
+  return { credentials: await createCluster(place, binaries), firstStart: true };
+}
+
+/** A database that is missing or another one than last time is trouble, never a reason to begin with an empty one. */
+function requireRecorded(
+  record: ConnectionRecord | null,
+  existing: Credentials | null,
+  place: ClusterPlace,
+): void {
+  if (record === null || record.systemIdentifier === existing?.systemIdentifier) {
+    return;
+  }
+  const found = existing === null ? 'none' : `system identifier ${existing.systemIdentifier}`;
+  throw new Error(
+    `${connectionFile(place.dataFolder.path)} expects the database with system identifier ${record.systemIdentifier} (last in ${record.clusterDir}), found ${found} in ${place.clusterDir}. Bring it back; or, if this is meant, remove postgres.json and start again.`,
+  );
+}
+
+/** Written only where it says something new: a full disk must not keep us from a server that runs. */
+async function keepConnectionRecord(
+  place: ClusterPlace,
+  known: ConnectionRecord | null,
+  record: ConnectionRecord,
+): Promise<void> {
+  if (isDeepStrictEqual(known, record)) {
+    return;
+  }
+  const file = connectionFile(place.dataFolder.path);
+  await inWords(`${file} could not be written`, () =>
+    writePrivateFile(file, `${JSON.stringify(record, null, 2)}\n`, fileOwnerIn(place.dataFolder)),
+  );
+}
+
+function handleOn(
+  server: RunningServer,
+  started: { place: ClusterPlace; binaries: Binaries; credentials: Credentials; firstStart: boolean },
+): EmbeddedPostgres {
+  const { place, binaries, credentials, firstStart } = started;
+  const stop = async (): Promise<void> => {
+    await stopServer(server.pid, place.clusterDir, binaries);
+    await server.waitForExit();
+  };
+  return {
+    ...urlsOf(credentials, server.port),
+    adopted: server.adopted,
+    firstStart,
+    pid: server.pid,
+    exited: server.exited,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function urlsOf(credentials: Credentials, port: number): EmbeddedPostgresUrls {
+  return {
+    adminUrl: urlOf(credentials, 'admin', port),
+    applicationUrl: urlOf(credentials, 'login', port),
+  };
+}
+
+function lockFileOf(place: ClusterPlace): string {
+  return path.join(place.dataFolder.path, 'postgres.lock');
+}
