@@ -1,0 +1,59 @@
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A script of this folder as a process of its own; killed when disposed of. Resolves with its first message. */
+export async function startScript(
+  name: string,
+  arguments_: readonly string[],
+  options: ForkOptions = {},
+): Promise<{ readonly child: ChildProcess; readonly first: unknown } & AsyncDisposable> {
+  const child = fork(new URL(name, import.meta.url), arguments_, {
+    execPath: process.execPath,
+    execArgv: [],
+    serialization: 'advanced',
+    ...options,
+  });
+  const ended = once(child, 'exit');
+  const first: unknown = await Promise.race([
+    once(child, 'message').then(([message]) => message as unknown),
+    ended.then(([code]) => Promise.reject(new Error(`${name} ended with ${code} before it said anything.`))),
+  ]);
+  return {
+    child,
+    first,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** Whether the process exists and has not ended. */
+export function isRunning(processId: number): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${processId}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+export function countDescriptors(processId: number): number {
+  return readdirSync(`/proc/${processId}/fd`).length;
+}
+
+/** The most memory the process has ever held, in MiB. */
+export function peakMemoryMib(processId: number): number {
+  const [, kib = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${processId}/status`, 'latin1')) ?? [];
+  return Number(kib) / 1024;
+}
+
+/** Waits until it is so; fails after `limitMs`. */
+export async function until(isSo: () => boolean, limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`Not so within ${limitMs} ms: ${isSo.toString()}.`);
+    await sleep(5);
+  }
+}
