@@ -1,0 +1,106 @@
+import DataLoader from 'dataloader';
+import { KnowledgeError } from '../src/core/errors.ts';
+import type { Sha256 } from '../src/core/package.ts';
+import type { CallContext } from '../src/operations/context.ts';
+import {
+  readContents,
+  readManifests,
+  readNamedVersions,
+  readPackageOf,
+  readStatuses,
+} from '../src/operations/read-knowledge.ts';
+import type { FileRow, PackageName, PackageRow, SourceStatusRow, VersionRow } from './rows.ts';
+
+export interface VersionName extends PackageName {
+  readonly number: number;
+}
+
+/** Reads for many fields at once, so that a list costs as many statements as one row. */
+export interface Loaders {
+  readonly packages: DataLoader<PackageName, PackageRow>;
+  readonly versions: DataLoader<VersionName, VersionRow | null>;
+  /** Files of a version in load order. */
+  readonly manifests: DataLoader<number, readonly FileRow[]>;
+  readonly statuses: DataLoader<PackageName, SourceStatusRow | null>;
+  /** The exact bytes of a file of a manifest. */
+  readonly contents: DataLoader<FileRow, Uint8Array>;
+}
+
+/** Bytes of content that one answer holds at most: as many as the largest package (T34). */
+export const maxContentBytes = 16 * 1024 * 1024;
+
+/**
+ * The loaders of one request. They gather what is asked for in the same moment and remember nothing afterwards: in a
+ * document with several mutations each one must see what those before it have done.
+ */
+export function createLoaders(call: CallContext): Loaders {
+  return {
+    packages: loader((names) => loadPackages(call, names)),
+    versions: loader(async (names) => {
+      const rows = await readNamedVersions(call, names);
+      return pick(new Map(rows.map((row) => [versionKey(row), row])), names.map(versionKey));
+    }),
+    manifests: loader(async (ids) => {
+      const files = Map.groupBy(await readManifests(call, [...new Set(ids)]), (file) => file.versionId);
+      return ids.map((id) => files.get(id) ?? []);
+    }),
+    statuses: loader(async (names) => {
+      const rows = await readStatuses(call, names);
+      return pick(new Map(rows.map((row) => [packageKey(row), row])), names.map(packageKey));
+    }),
+    contents: createContentLoader(call),
+  };
+}
+
+/** Sizes are known from the manifest, so that an answer that would be too large is refused before anything is read. */
+function createContentLoader(call: CallContext): Loaders['contents'] {
+  let answered = 0;
+  return loader(async (files) => {
+    answered += files.reduce((sum, file) => sum + file.sizeBytes, 0);
+    if (answered > maxContentBytes) throw tooMuchContent(answered);
+    const contents = await readContents(call, [...new Set(files.map((file) => file.checksum))]);
+    return files.map((file) => contents.get(file.checksum) ?? missingContent(file.checksum));
+  });
+}
+
+async function loadPackages(
+  call: CallContext,
+  names: readonly PackageName[],
+): Promise<readonly (PackageRow | Error)[]> {
+  const reads = new Map(names.map((name) => [packageKey(name), name]));
+  const rows = [...reads].map(async ([key, name]) => [key, await readPackageOf(call, name)] as const);
+  const found = new Map(await Promise.all(rows));
+  return names.map(
+    (name) => found.get(packageKey(name)) ?? new Error('A package was read and is not there.'),
+  );
+}
+
+function loader<Key, Row>(
+  read: (keys: readonly Key[]) => Promise<readonly (Row | Error)[]>,
+): DataLoader<Key, Row> {
+  return new DataLoader(read, { cache: false });
+}
+
+function pick<Row>(found: ReadonlyMap<string, Row>, keys: readonly string[]): (Row | null)[] {
+  return keys.map((key) => found.get(key) ?? null);
+}
+
+function packageKey(name: PackageName): string {
+  return `${name.environment} ${name.agentKey}`;
+}
+
+function versionKey(name: VersionName): string {
+  return `${packageKey(name)} ${name.number}`;
+}
+
+function tooMuchContent(bytes: number): KnowledgeError {
+  return new KnowledgeError(
+    'BAD_USER_INPUT',
+    `One answer holds at most ${maxContentBytes} bytes of content; this one would hold ${bytes} or more. Ask for fewer versions.`,
+    { details: { maxContentBytes } },
+  );
+}
+
+function missingContent(checksum: Sha256): Error {
+  return new Error(`Stored content is missing: ${checksum}.`);
+}

@@ -1,0 +1,42 @@
+import { builder } from './builder.ts';
+import { RefreshOutcome } from './outcome.ts';
+import type { RefreshRow, SourceStatusRow } from './rows.ts';
+
+export const SourceStatus = builder.objectRef<SourceStatusRow>('SourceStatus').implement({
+  description: 'How the source of a package was when it was last looked at.',
+  fields: (t) => ({
+    watched: t.exposeBoolean('watched', {
+      description: 'Whether the daemon looks by itself; else it looks when a refresh is asked for.',
+    }),
+    state: t.exposeString('state', {
+      description:
+        '`ok`, `failed`, `changing` (the files kept changing, nothing was captured), `lost` (the source’s root is gone), or `unknown` (nobody has looked yet).',
+    }),
+    lastLookAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When somebody last looked.',
+      resolve: (status) => status.lastLookAt,
+    }),
+    lastSuccessAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When a look last found a whole, acceptable package.',
+      resolve: (status) => status.lastSuccessAt,
+    }),
+    outcome: t.field({
+      type: RefreshOutcome,
+      nullable: true,
+      description: 'What the last look came to.',
+      resolve: (status) => status.outcome as RefreshRow['outcome'],
+    }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Why it failed, as a stable word such as `missing_required`; null where it did not.',
+    }),
+    message: t.exposeString('message', {
+      nullable: true,
+      description: 'Why it failed, as a sentence; null where it did not.',
+    }),
+  }),
+});

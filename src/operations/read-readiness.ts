@@ -1,0 +1,38 @@
+import { KnowledgeError } from '../core/errors.ts';
+import { readBlobs } from '../store/blobs.ts';
+import type { Queries } from '../store/database.ts';
+import { listVersions, readFiles, type VersionRow } from '../store/package-versions.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Why knowledge cannot be answered from real content, each as a sentence; empty where it can: the database answers,
+ * some package has an active version, and a file of it comes back with the bytes its checksum says. The sentences name
+ * no host and quote no content, so that anybody may be shown them (T23).
+ */
+export async function readReadinessFaults(context: Context): Promise<readonly string[]> {
+  try {
+    return await context.database.read(findContentFaults);
+  } catch (error) {
+    if (error instanceof KnowledgeError && error.code === 'UNAVAILABLE') return [error.message];
+    throw error;
+  }
+}
+
+async function findContentFaults(queries: Queries): Promise<string[]> {
+  const [version] = await listVersions(queries, { active: true }, { limit: 1, staleAfterMs: 0 });
+  if (!version) return ['No package has an active version yet.'];
+  const intact = await readsBack(queries, version);
+  return intact ? [] : [`A file of ${version.agentKey} in ${version.environment} does not read back.`];
+}
+
+async function readsBack(queries: Queries, version: VersionRow): Promise<boolean> {
+  const files = await readFiles(queries, [version.id]);
+  const smallest = files.toSorted((a, b) => a.sizeBytes - b.sizeBytes)[0];
+  if (smallest === undefined) return false;
+  try {
+    return (await readBlobs(queries, [smallest.checksum])).has(smallest.checksum);
+  } catch (error) {
+    if (error instanceof KnowledgeError && error.code === 'INTERNAL') return false;
+    throw error;
+  }
+}
