@@ -27,6 +27,9 @@ export interface FoundLook {
   readonly extraWarnings: readonly Finding[];
 }
 
+/** Hints that something did change; the others only ask, and must not keep a package from ever being quiet. */
+const tellsOfChange: ReadonlySet<LookTrigger> = new Set(['watch', 'sweep', 'registry']);
+
 /** Milliseconds after which a source that could not answer is asked again. */
 const retryDelaysMs = [200, 1000, 3000];
 
@@ -74,7 +77,7 @@ export class PackageLooker {
   /** Something may have changed: go and look. */
   hint(trigger: LookTrigger, hint: Omit<SettleHint, 'at'> = { file: null, burst: false }): void {
     if (this.#stopped) return;
-    this.#hints.push({ ...hint, at: this.#clock.now() });
+    if (tellsOfChange.has(trigger)) this.#hints.push({ ...hint, at: this.#clock.now() });
     this.#trigger ??= trigger;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;

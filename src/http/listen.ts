@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { KnowledgeError } from '../core/errors.ts';
 
 /** Listens and answers the port; throws in words for the one who set host and port. */
 export async function listen(
@@ -11,7 +12,7 @@ export async function listen(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(explain(error, host, port), { cause: error });
+    throw new KnowledgeError('UNAVAILABLE', explain(error, host, port), { cause: error });
   }
   return (server.address() as AddressInfo).port;
 }

@@ -1,17 +1,17 @@
-import { SettingsError } from '../../config/settings.ts';
-import { KnowledgeError } from '../core/errors.ts';
+import { runProgram } from '../cli/program.ts';
+import { makeCliDeps } from './cli-deps.ts';
 import { readSettings } from './environment.ts';
-import { runDaemon } from './run-daemon.ts';
-import { runStart } from './run-start.ts';
-import { migrateCommand } from './setup-database.ts';
 
-const commands = { start: runStart, daemon: runDaemon, migrate: migrateCommand };
+// A reader that has seen enough, such as `head`, closes its end; that is no fault.
+process.stdout.on('error', () => undefined);
 
-try {
-  const command = commands[process.argv[2] as keyof typeof commands];
-  await command(readSettings());
-} catch (error) {
-  console.error(error instanceof SettingsError || error instanceof KnowledgeError ? error.message : error);
-  process.exitCode = 1;
-}
+process.exitCode = await runProgram(
+  process.argv.slice(2),
+  makeCliDeps(readSettings, {
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    isTerminal: process.stderr.isTTY ?? false,
+    columns: process.stdout.columns ?? 80,
+  }),
+);
 if (process.connected) process.disconnect();

@@ -38,7 +38,7 @@ export async function runStart(settings: Settings): Promise<void> {
   );
   const started = await Promise.race([daemon.ready.then(() => true), stop.then(() => false)]);
   if (started) {
-    printBanner(settings, url ?? '', madeKey !== null);
+    printBanner(settings, `${url ?? ''}/graphql`, madeKey !== null);
     for (const line of lines) printEvent(line);
     banner = true;
     const reason = await Promise.race([stop, api.failed, daemon.failed]);
@@ -63,7 +63,12 @@ async function openDatabase(
     };
   }
   console.log('Starting PostgreSQL …');
-  const embedded = await startEmbeddedPostgres({ dataDir: settings.dataDir });
+  const embedded = await startEmbeddedPostgres({ dataDir: settings.dataDir }).catch((error: unknown) => {
+    // Its words are for a person already; a stack trace would bury them.
+    throw new KnowledgeError('UNAVAILABLE', error instanceof Error ? error.message : String(error), {
+      cause: error,
+    });
+  });
   try {
     stack.use(await takeStartLock(embedded.adminUrl, settings.dataDir));
   } catch (error) {

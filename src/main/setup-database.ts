@@ -5,7 +5,7 @@ import type { Settings } from '../../config/settings.ts';
 import { ensureAdminKey, type KeyMaterial } from '../operations/manage-keys.ts';
 import { ensureActor } from '../store/actors.ts';
 import { migrate } from '../store/migrate.ts';
-import { findDatabase, openContext } from './runtime.ts';
+import { openContext } from './runtime.ts';
 
 /** Where the admin key of the first start lies, mode 0600. */
 export function adminKeyPath(settings: Settings): string {
@@ -38,13 +38,6 @@ export async function setUpDatabase(
     },
   });
   return made;
-}
-
-/** `migrate`, by hand: for installations whose processes must not. */
-export async function migrateCommand(settings: Settings): Promise<void> {
-  const made = await setUpDatabase(settings, await findDatabase(settings));
-  console.log('The database has the tables of this version.');
-  if (made) console.log(`An admin key was made: ${made}`);
 }
 
 /** Written beside and renamed, so that the file is there whole or not at all. */

@@ -111,6 +111,16 @@ describe('a looker that settles', () => {
     expect(world.captured).toHaveLength(1);
   });
 
+  test('is not kept from being quiet by a timer or by people who ask', async () => {
+    const { clock, world, looker } = scene('settled');
+    for (let second = 0; second < 3; second += 1) {
+      looker.hint('resync');
+      looker.hint('request');
+      await clock.advance(1000);
+    }
+    expect(world.captured[0]).toMatchObject({ at: 2000, warnings: [] });
+  });
+
   test('answers at once, without waiting, what the store already holds', async () => {
     const { clock, world, looker } = scene('settled');
     world.known.add('one');

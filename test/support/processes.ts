@@ -105,6 +105,7 @@ export async function eventually<T>(
   ask: () => Promise<T>,
   isRight: (answer: T) => boolean,
   timeoutMs = 20_000,
+  everyMs = 50,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -114,7 +115,7 @@ export async function eventually<T>(
       throw new Error(
         `Not in time; the last answer was ${answer instanceof Error ? answer.message : JSON.stringify(answer)}`,
       );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 

@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import type { Cli } from './cli.ts';
+import { addCommand, jsonOption, type JsonOption } from './options.ts';
+import { printable } from './output/printable.ts';
+
+/** `migrate`, by hand: for installations whose processes must not (`AGENT_KNOWLEDGE_MIGRATE=never`). */
+export function addMigrate(program: Command, cli: Cli): void {
+  addCommand(program, {
+    use: 'migrate',
+    about: "bring the database to this version's tables; safe to repeat, also by several at once",
+    example: 'migrate',
+  })
+    .addOption(jsonOption())
+    .action((options: JsonOption) => migrate(cli, options));
+}
+
+async function migrate(cli: Cli, options: JsonOption): Promise<void> {
+  const adminKeyPath = await cli.deps.runMigrate();
+  if (options.json) return cli.printJson({ migrated: true, adminKeyPath });
+  cli.print('The database has the tables of this version.');
+  if (adminKeyPath !== null) cli.print(`An admin key was made: ${printable(adminKeyPath)}`);
+}

@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { resolveEnvironment } from '../operations/names.ts';
+import type { RefreshPreview } from '../operations/preview-refresh.ts';
+import type { Cli } from './cli.ts';
+import { addCommand, environmentOption, jsonOption, type EnvironmentOption } from './options.ts';
+import { findingJson, findingLines } from './output/findings.ts';
+import { fileJson } from './output/knowledge-json.ts';
+import { titleOf } from './output/package-line.ts';
+import { printable } from './output/printable.ts';
+import type { PackageName } from './rows.ts';
+import { nameOf } from './version-names.ts';
+import { withCall } from './with-call.ts';
+
+interface PlanOptions extends EnvironmentOption {
+  /** False for `--no-db`. */
+  readonly db: boolean;
+}
+
+/** `plan`: what a refresh would do now. Exits with 0 for nothing to do, 2 for a new version, 1 for a failure. */
+export function addPlan(program: Command, cli: Cli): void {
+  addCommand(program, {
+    use: 'plan <agent>',
+    about:
+      'say what a refresh would do now and change nothing; exit code 0: nothing to do, 2: it would load, 1: it would fail',
+    example: 'plan intake_triage --no-db --json',
+  })
+    .addOption(environmentOption())
+    .option('--no-db', 'ask no database: every package counts as new')
+    .addOption(jsonOption())
+    .action((agentKey: string, options: PlanOptions) => plan(cli, agentKey, options));
+}
+
+async function plan(cli: Cli, agentKey: string, options: PlanOptions): Promise<void> {
+  const { policy, planHere } = cli.deps;
+  const name = { agentKey, environment: resolveEnvironment(policy(), options.env) };
+  const withoutDatabase = `"npx agent-knowledge plan ${agentKey} --no-db" needs no database.`;
+  const preview = options.db
+    ? await withCall(cli, (call) => planHere(name, call), { next: { UNAVAILABLE: withoutDatabase } })
+    : await planHere(name, null);
+  if (options.json) cli.printJson(previewJson(name, preview));
+  else cli.print(...previewLines(name, preview));
+  cli.exitCode = exitCodeOf(preview);
+}
+
+function exitCodeOf({ outcome }: RefreshPreview): number {
+  if (outcome === 'UNCHANGED') return 0;
+  return outcome === 'LOADED' ? 2 : 1;
+}
+
+function previewJson(name: PackageName, preview: RefreshPreview) {
+  return {
+    agentKey: name.agentKey,
+    environment: name.environment,
+    outcome: preview.outcome.toLowerCase(),
+    reason: preview.reason,
+    message: preview.message,
+    faults: preview.faults.map(findingJson),
+    warnings: preview.warnings.map(findingJson),
+    knowledgeVersion: nameOf(preview.number),
+    checksum: preview.checksum,
+    activates: preview.activates,
+    files: preview.files.map(fileJson),
+  };
+}
+
+function previewLines(name: PackageName, preview: RefreshPreview): string[] {
+  const bytes = preview.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  return [
+    `${titleOf(name)}: ${headline(preview)}`,
+    ...findingLines(preview),
+    ...(preview.checksum === null
+      ? []
+      : [`  ${preview.files.length} files, ${bytes} bytes, checksum ${preview.checksum}`]),
+  ];
+}
+
+function headline(preview: RefreshPreview): string {
+  const { outcome, message } = preview;
+  // A failure's sentence stands among its faults.
+  if (outcome === 'LOADED' || outcome === 'UNCHANGED') return printable(message ?? outcome.toLowerCase());
+  return `a refresh would end as ${outcome.toLowerCase()} (${preview.reason}) and change nothing.`;
+}

@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import type { CallContext } from '../operations/context.ts';
+import { countHistory, readHistory, readPackage } from '../operations/read-knowledge.ts';
+import { maxPageSize } from '../core/page.ts';
+import { versionName } from '../core/package.ts';
+import type { Cli } from './cli.ts';
+import { addCommand, environmentOption, jsonOption, parseCount, type EnvironmentOption } from './options.ts';
+import { versionJson } from './output/knowledge-json.ts';
+import { titleOf } from './output/package-line.ts';
+import { formatTable, formatTime, type Column } from './output/table.ts';
+import type { PackageName, VersionRow } from './rows.ts';
+import { withCall } from './with-call.ts';
+
+interface VersionsOptions extends EnvironmentOption {
+  readonly limit: number;
+}
+
+/** `versions`: the history of a package, newest first. */
+export function addVersions(program: Command, cli: Cli): void {
+  addCommand(program, {
+    use: 'versions <agent>',
+    about: 'list the versions of a package, newest first',
+    example: 'versions intake_triage --limit 10',
+  })
+    .addOption(environmentOption())
+    .option('--limit <count>', 'how many at most', parseCount, 50)
+    .addOption(jsonOption())
+    .action((agentKey: string, options: VersionsOptions) => listVersions(cli, agentKey, options));
+}
+
+async function listVersions(cli: Cli, agentKey: string, options: VersionsOptions): Promise<void> {
+  const { name, versions, totalCount } = await withCall(
+    cli,
+    async (call) => {
+      const name = await readPackage(call, agentKey, options.env);
+      return {
+        name,
+        versions: await readNewest(call, name, options.limit),
+        totalCount: await countHistory(call, name),
+      };
+    },
+    { environments: [options.env] },
+  );
+  const { environment } = name;
+  if (options.json) {
+    return cli.printJson({ agentKey, environment, totalCount, versions: versions.map(versionJson) });
+  }
+  if (totalCount === 0) return cli.print(`${titleOf(name)} has no version yet.`);
+  cli.print(...formatTable(columns, versions));
+  const older = totalCount - versions.length;
+  if (older > 0) cli.note(`${older} older ones are not shown; --limit ${totalCount} shows all.`);
+}
+
+async function readNewest(call: CallContext, name: PackageName, limit: number): Promise<VersionRow[]> {
+  const versions: VersionRow[] = [];
+  for (let after: string | null = null; ;) {
+    const page = await readHistory(call, name, {
+      first: Math.min(maxPageSize, limit - versions.length),
+      after,
+    });
+    versions.push(...page.rows);
+    const last = page.rows.at(-1);
+    if (last === undefined || !page.hasNextPage || versions.length >= limit) return versions;
+    after = page.cursorOf(last);
+  }
+}
+
+const columns: readonly Column<VersionRow>[] = [
+  { heading: 'VERSION', show: (version) => versionName(version.number) },
+  { heading: 'ACTIVE', show: (version) => (version.isActive ? '*' : '') },
+  { heading: 'LABEL', show: (version) => version.packageVersion },
+  { heading: 'FILES', align: 'right', show: (version) => String(version.fileCount) },
+  { heading: 'BYTES', align: 'right', show: (version) => String(version.totalSizeBytes) },
+  { heading: 'CHECKSUM', show: (version) => version.checksum.slice(0, 12) },
+  { heading: 'LOADED', show: (version) => formatTime(version.loadedAt) },
+  { heading: 'BY', show: (version) => version.loadedBy ?? '-' },
+  { heading: 'WARNINGS', align: 'right', show: (version) => String(version.warnings.length) },
+];

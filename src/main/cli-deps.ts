@@ -1,0 +1,50 @@
+import { resolve } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { SettingsError, type Settings } from '../../config/settings.ts';
+import type { CliDeps } from '../cli/cli.ts';
+import type { CallContext } from '../operations/context.ts';
+import { readRegistryFile } from '../source/registry-file.ts';
+import { planHere } from './plan-here.ts';
+import { refreshHere } from './refresh-here.ts';
+import { asOperator, findDatabase, openContext, policyOf } from './runtime.ts';
+import { newKeyMaterial, setUpDatabase } from './setup-database.ts';
+
+/** Where a command line writes, and how much room a line has there. */
+export type CliStreams = Pick<CliDeps, 'stdout' | 'stderr' | 'isTerminal' | 'columns'>;
+
+/** Everything the command line stands on. `readSettings` is called by the commands that need settings, and only then. */
+export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): CliDeps {
+  return {
+    ...streams,
+    version: packageJson.version,
+    clock: () => new Date(),
+    policy: () => policyOf(readSettings()),
+    isSettingsError: (error) => error instanceof SettingsError,
+    openCall: () => openCall(readSettings()),
+    planHere: (name, call) => planHere(readSettings(), name, call),
+    refreshHere: (call, request) => refreshHere(readSettings(), call, request),
+    readRegistry: async (path) => {
+      const found = path === undefined ? readSettings().registryPath : resolve(path);
+      return { path: found, bytes: await readRegistryFile(found) };
+    },
+    newKeyMaterial,
+    // Loaded by the one command that needs them: the API's libraries alone take half a second.
+    runStart: async () => (await import('./run-start.ts')).runStart(readSettings()),
+    runServe: async () => (await import('./run-serve.ts')).runServe(readSettings()),
+    runDaemon: async () => (await import('./run-daemon.ts')).runDaemon(readSettings()),
+    runMigrate: () => runMigrate(readSettings()),
+  };
+}
+
+async function runMigrate(settings: Settings): Promise<string | null> {
+  return setUpDatabase(settings, await findDatabase(settings));
+}
+
+/** The database in the name of the person at this machine's command line. */
+async function openCall(settings: Settings): Promise<CallContext & AsyncDisposable> {
+  const { applicationUrl } = await findDatabase(settings);
+  await using stack = new AsyncDisposableStack();
+  const call = await asOperator(stack.use(await openContext(settings, applicationUrl)));
+  const opened = stack.move();
+  return { ...call, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
