@@ -5,14 +5,16 @@ import type { CliDeps } from '../cli/cli.ts';
 import type { CallContext } from '../operations/context.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
 import { planHere } from './plan-here.ts';
-import { refreshHere } from './refresh-here.ts';
-import { asOperator, findDatabase, openContext, policyOf } from './runtime.ts';
-import { newKeyMaterial, setUpDatabase } from './setup-database.ts';
+import { newKeyMaterial } from './key-material.ts';
+import { policyOf } from './policy.ts';
 
 /** Where a command line writes, and how much room a line has there. */
 export type CliStreams = Pick<CliDeps, 'stdout' | 'stderr' | 'isTerminal' | 'columns'>;
 
-/** Everything the command line stands on. `readSettings` is called by the commands that need settings, and only then. */
+/**
+ * Everything the command line stands on. `readSettings` is called by the commands that need settings, and only then; what
+ * only some commands need is loaded by them, since the libraries of the API and of the database take half a second each.
+ */
 export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): CliDeps {
   return {
     ...streams,
@@ -22,13 +24,13 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
     isSettingsError: (error) => error instanceof SettingsError,
     openCall: () => openCall(readSettings()),
     planHere: (name, call) => planHere(readSettings(), name, call),
-    refreshHere: (call, request) => refreshHere(readSettings(), call, request),
+    refreshHere: async (call, request) =>
+      (await import('./refresh-here.ts')).refreshHere(readSettings(), call, request),
     readRegistry: async (path) => {
       const found = path === undefined ? readSettings().registryPath : resolve(path);
       return { path: found, bytes: await readRegistryFile(found) };
     },
     newKeyMaterial,
-    // Loaded by the one command that needs them: the API's libraries alone take half a second.
     runStart: async () => (await import('./run-start.ts')).runStart(readSettings()),
     runServe: async () => (await import('./run-serve.ts')).runServe(readSettings()),
     runDaemon: async () => (await import('./run-daemon.ts')).runDaemon(readSettings()),
@@ -37,11 +39,14 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
 }
 
 async function runMigrate(settings: Settings): Promise<string | null> {
+  const { findDatabase } = await import('./runtime.ts');
+  const { setUpDatabase } = await import('./setup-database.ts');
   return setUpDatabase(settings, await findDatabase(settings));
 }
 
 /** The database in the name of the person at this machine's command line. */
 async function openCall(settings: Settings): Promise<CallContext & AsyncDisposable> {
+  const { asOperator, findDatabase, openContext } = await import('./runtime.ts');
   const { applicationUrl } = await findDatabase(settings);
   await using stack = new AsyncDisposableStack();
   const call = await asOperator(stack.use(await openContext(settings, applicationUrl)));

@@ -3,7 +3,7 @@ import type { CallContext } from '../operations/context.ts';
 import { previewRefresh, type RefreshPreview } from '../operations/preview-refresh.ts';
 import { openLocalSource } from '../source/local-source.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
-import { policyOf } from './runtime.ts';
+import { policyOf } from './policy.ts';
 
 /** What a refresh would do now, read by this process itself: the registry's file and one look at the source. */
 export async function planHere(

@@ -1,27 +1,13 @@
 import { userInfo } from 'node:os';
 import type { Settings } from '../../config/settings.ts';
 import { KnowledgeError } from '../core/errors.ts';
-import type { CallContext, Context, Policy } from '../operations/context.ts';
+import type { CallContext, Context } from '../operations/context.ts';
 import { ensureActor } from '../store/actors.ts';
 import { Database } from '../store/database.ts';
 import { findEmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { JobQueue } from '../store/job-queue.ts';
 import { isMigrated } from '../store/migrate.ts';
-
-/** What the settings say about how packages are treated. */
-export function policyOf(settings: Settings): Policy {
-  return {
-    environments: settings.environments,
-    defaultEnvironment: settings.defaultEnvironment,
-    maxFileBytes: settings.maxFileBytes,
-    shrinkHold: settings.shrinkHold,
-    holdOnRollback: settings.holdOnRollback,
-    maxVersionsPerHour: settings.maxVersionsPerHour,
-    resyncSeconds: settings.resyncSeconds,
-    activate: (environment) => settings.activate[environment] ?? 'auto',
-    secondPersonEnvironments: settings.secondPersonEnvironments,
-  };
-}
+import { policyOf } from './policy.ts';
 
 /** The database the settings name, or the embedded one that runs in the data folder. */
 export async function findDatabase(

@@ -1,20 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import { ensureAdminKey, type KeyMaterial } from '../operations/manage-keys.ts';
+import { ensureAdminKey } from '../operations/manage-keys.ts';
 import { ensureActor } from '../store/actors.ts';
 import { migrate } from '../store/migrate.ts';
+import { newKeyMaterial } from './key-material.ts';
 import { openContext } from './runtime.ts';
 
 /** Where the admin key of the first start lies, mode 0600. */
 export function adminKeyPath(settings: Settings): string {
   return join(settings.dataDir, 'admin-key');
-}
-
-/** Fresh random parts of a key: a public id, and a secret of 32 bytes (T1). */
-export function newKeyMaterial(): KeyMaterial {
-  return { keyId: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') };
 }
 
 /**
