@@ -6,7 +6,7 @@ import { Hold } from './hold.ts';
 import { priceOfList, priceOfPage } from './price.ts';
 import type { PackageRow, SourceStatusRow, VersionRow } from './rows.ts';
 import { SourceStatus } from './source-status.ts';
-import { historyOf, KnowledgeVersion, KnowledgeVersionConnection } from './version.ts';
+import { historyOf, KnowledgeVersion, KnowledgeVersionConnection, versionOf } from './version.ts';
 
 export const KnowledgePackage = builder.objectRef<PackageRow>('KnowledgePackage').implement({
   description:
@@ -24,20 +24,20 @@ export const KnowledgePackage = builder.objectRef<PackageRow>('KnowledgePackage'
       type: KnowledgeVersion,
       nullable: true,
       description: 'The version that agents are given; null before the first.',
-      resolve: (row, _args, context) => versionOf(context, row, row.activeNumber),
+      resolve: (row, _args, context) => namedVersion(context, row, row.activeNumber),
     }),
     newest: t.field({
       type: KnowledgeVersion,
       nullable: true,
       description: 'The version captured last, active or not; null before the first.',
-      resolve: (row, _args, context) => versionOf(context, row, newestNumber(row)),
+      resolve: (row, _args, context) => namedVersion(context, row, newestNumber(row)),
     }),
     pending: t.field({
       type: KnowledgeVersion,
       nullable: true,
       description:
         'The newest version while it waits for somebody to activate it: it is not active, and nothing holds the package.',
-      resolve: (row, _args, context) => versionOf(context, row, pendingNumber(row)),
+      resolve: (row, _args, context) => namedVersion(context, row, pendingNumber(row)),
     }),
     hold: t.field({
       type: Hold,
@@ -77,17 +77,12 @@ function pendingNumber(row: PackageRow): number | null {
   return row.hold === null && newest !== row.activeNumber ? newest : null;
 }
 
-/** A version of this package as the package's own row has it, so that `active` is active even while the pointer moves. */
-async function versionOf(
-  { loaders }: SchemaContext,
+async function namedVersion(
+  context: SchemaContext,
   row: PackageRow,
   number: number | null,
 ): Promise<VersionRow | null> {
-  if (number === null) return null;
-  const version = await loaders.versions.load({ ...row, number });
-  if (version === null) throw new Error(`A package names a version that is not there: ${number}.`);
-  const isActive = number === row.activeNumber;
-  return { ...version, isActive, generation: row.generation, sourceStale: isActive && version.sourceStale };
+  return number === null ? null : versionOf(context, row, number);
 }
 
 async function statusOf({ loaders }: SchemaContext, row: PackageRow): Promise<SourceStatusRow> {

@@ -1,12 +1,11 @@
 import {
-  countHistory,
+  historyList,
   readActiveVersion,
-  readHistory,
   readPackage,
   readVersion,
   readVersionsByChecksum,
 } from '../src/operations/read-knowledge.ts';
-import type { PageRequest } from '../src/core/page.ts';
+import { gaplessPositions, parsePageRequest, toPage, type PageRequest } from '../src/core/page.ts';
 import { versionName } from '../src/core/package.ts';
 import {
   afterArgument,
@@ -21,7 +20,7 @@ import type { SchemaContext } from './context.ts';
 import { KnowledgeFile } from './file.ts';
 import { FindingType } from './finding.ts';
 import { priceOfList, priceOfPage } from './price.ts';
-import type { PackageName, VersionRow } from './rows.ts';
+import type { PackageRow, VersionRow } from './rows.ts';
 
 const VersionStatus = builder.enumType('VersionStatus', {
   description: 'What a version is to its package now.',
@@ -108,12 +107,31 @@ export const KnowledgeVersionConnection = declareConnection({
 
 /** A page of a package's history; the caller must have been given the package. */
 export async function historyOf(
-  { call }: SchemaContext,
-  name: PackageName,
+  context: SchemaContext,
+  row: PackageRow,
   request: PageRequest,
 ): Promise<Connection<VersionRow>> {
-  const page = await readHistory(call, name, request);
-  return connectionOf(page, async () => ({ count: await countHistory(call, name), isExact: true }));
+  const list = historyList(row);
+  const wanted = parsePageRequest(request, list);
+  const newest = row.nextNumber - 1;
+  // Through the loader, so that the histories of many packages are one statement.
+  const versions = await Promise.all(
+    gaplessPositions(newest, wanted).map((number) => versionOf(context, row, number)),
+  );
+  const page = toPage(versions, wanted, { name: list, positionOf: (version) => version.number });
+  return connectionOf(page, async () => ({ count: newest, isExact: true }));
+}
+
+/** A version of this package as the package's own row has it, so that `active` is active even while the pointer moves. */
+export async function versionOf(
+  { loaders }: SchemaContext,
+  row: PackageRow,
+  number: number,
+): Promise<VersionRow> {
+  const version = await loaders.versions.load({ ...row, number });
+  if (version === null) throw new Error(`A package names a version that is not there: ${number}.`);
+  const isActive = number === row.activeNumber;
+  return { ...version, isActive, generation: row.generation, sourceStale: isActive && version.sourceStale };
 }
 
 builder.queryFields((t) => ({

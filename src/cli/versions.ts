@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CallContext } from '../operations/context.ts';
-import { countHistory, readHistory, readPackage } from '../operations/read-knowledge.ts';
+import { readHistory, readPackage } from '../operations/read-knowledge.ts';
 import { maxPageSize } from '../core/page.ts';
 import { versionName } from '../core/package.ts';
 import type { Cli } from './cli.ts';
@@ -36,7 +36,7 @@ async function listVersions(cli: Cli, agentKey: string, options: VersionsOptions
       return {
         name,
         versions: await readNewest(call, name, options.limit),
-        totalCount: await countHistory(call, name),
+        totalCount: name.nextNumber - 1,
       };
     },
     { environments: [options.env] },

@@ -28,7 +28,19 @@ export function parsePageRequest(
   if (!Number.isInteger(size) || size < 1 || size > maxPageSize) {
     throw new KnowledgeError('BAD_USER_INPUT', `first must be from 1 to ${maxPageSize}; found ${size}.`);
   }
-  return { size, before: request.after == null ? null : parseCursor(request.after, list) };
+  return { size, before: typeof request.after === 'string' ? parseCursor(request.after, list) : null };
+}
+
+/**
+ * The positions of a page, and one more where there is one, in a list whose positions run from `newest` down to 1 without a
+ * gap, as version numbers do (K-061): the page is known before anything is read.
+ */
+export function gaplessPositions(
+  newest: number,
+  { size, before }: { readonly size: number; readonly before: number | null },
+): number[] {
+  const top = Math.min(newest, before === null ? newest : before - 1);
+  return Array.from({ length: Math.max(0, Math.min(size + 1, top)) }, (_, index) => top - index);
 }
 
 /** Makes a page of `size` out of up to `size + 1` fetched rows. */

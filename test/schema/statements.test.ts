@@ -33,7 +33,8 @@ const history = `query ($first: Int) {
   }
 }`;
 
-const packages = `{ packages { agentKey active { files { relativePath } } newest { checksum } sourceStale sourceStatus { state } } }`;
+const packages = `{ packages { agentKey active { files { relativePath } } newest { checksum } sourceStale sourceStatus { state }
+  versions(first: 5) { totalCount nodes { knowledgeVersion files { relativePath } } } } }`;
 
 describe('the number of statements', () => {
   it('is the same for 50 versions with manifests, contents and statuses as for one', async () => {
