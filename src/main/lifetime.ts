@@ -1,13 +1,16 @@
+/** One Ctrl-C reaches this process from the terminal and again from npm, which passes it on. */
+const sameSignalMs = 500;
+
 /**
  * Resolves with the reason when this process should end: a signal, or the end of the parent that started it. A second
  * signal ends it at once.
  */
 export function untilAskedToStop(): Promise<string> {
   return new Promise((resolve) => {
-    let asked = false;
+    let askedAt: number | null = null;
     const ask = (reason: string) => {
-      if (asked) process.exit(130);
-      asked = true;
+      if (askedAt !== null && performance.now() - askedAt > sameSignalMs) process.exit(130);
+      askedAt ??= performance.now();
       resolve(reason);
     };
     process.on('SIGINT', () => ask('SIGINT'));

@@ -79,6 +79,9 @@ describe.each([
     await new Promise((resolve) => setTimeout(resolve, 3500));
     expect((await askGraphql<Active>(server, active)).activeVersion.knowledgeVersion).toBe('v1');
 
+    // One Ctrl-C arrives twice: from the terminal, and from npm, which passes it on.
+    first.process.kill('SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await first.end('SIGINT')).toBe(0);
     expect(await processesNaming(dataDir)).toEqual([]);
 
