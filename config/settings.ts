@@ -238,9 +238,9 @@ function list<Item extends z.ZodType<string, string>>(item: Item) {
 /** One word for every environment, or `environment=word` pairs. */
 function perEnvironment<Word extends string>(words: readonly [Word, ...Word[]]) {
   const message = `${words.join(' or ')}, or pairs like dev=${words[0]},production=${words[1] ?? words[0]}`;
+  const isWord = (value: string | undefined): value is Word =>
+    (words as readonly string[]).includes(value ?? '');
   return z.string().transform((text, check): Word | Record<string, Word> => {
-    const isWord = (value: string | undefined): value is Word =>
-      (words as readonly string[]).includes(value ?? '');
     if (isWord(text)) return text;
     const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
     if (pairs.every((pair) => pair.length === 2 && isWord(pair[1]))) return Object.fromEntries(pairs);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseRegistry, type RegistryParse } from '../core/registry.ts';
+import { parseRegistry, type RegistryParse } from '../core/registry/registry.ts';
 import type { Cli } from './cli.ts';
 import { addCommand, jsonOption, type JsonOption } from './options.ts';
 import { findingJson, findingLines } from './output/findings.ts';

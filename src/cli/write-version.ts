@@ -3,7 +3,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { bundleText, type BundleLine } from '../core/checksum.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
-import { foldPath } from '../core/relative-path.ts';
+import { foldPath } from '../core/registry/relative-path.ts';
 
 /** One file of a version with its exact bytes. */
 export type WrittenFile = BundleLine & { readonly content: Uint8Array };

@@ -1,5 +1,5 @@
 import { bundleChecksum } from './checksum.ts';
-import { checkContent, isBlank } from './content-safety.ts';
+import { checkContent, isBlank } from './content/content-safety.ts';
 import { planCapture, type CapturePolicy, type KnownPackage } from './plan-capture.ts';
 import type { Finding } from './finding.ts';
 import type { FileLook, PackageLook, PresentFile } from './look.ts';

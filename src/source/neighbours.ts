@@ -1,6 +1,6 @@
 import type { Finding, WarningCode } from '../core/finding.ts';
 import { quote } from '../core/quote.ts';
-import { foldPath } from '../core/relative-path.ts';
+import { foldPath } from '../core/registry/relative-path.ts';
 import { walkBeneath } from './beneath-root.ts';
 import type { ReadFile, View } from './listed-file.ts';
 import { looksLikeConflictCopy } from './near-names.ts';

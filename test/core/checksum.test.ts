@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bundleChecksum, type BundleLine, bundleText, sha256 } from '../../src/core/checksum.ts';
 import type { RelativePath } from '../../src/core/package.ts';
-import { checkRelativePath } from '../../src/core/relative-path.ts';
+import { checkRelativePath } from '../../src/core/registry/relative-path.ts';
 
 const line = (content: string, path: string): BundleLine => ({
   checksum: sha256(content),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkContent, isBlank } from '../../src/core/content-safety.ts';
-import { foldedView } from '../../src/core/content-views.ts';
+import { checkContent, isBlank } from '../../src/core/content/content-safety.ts';
+import { foldedView } from '../../src/core/content/views.ts';
 import type { RelativePath } from '../../src/core/package.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRegistry } from '../../src/core/registry.ts';
+import { parseRegistry } from '../../src/core/registry/registry.ts';
 import { agent, bytesOf, codesOf, document, faultsOf, rewritten } from '../support/registry-documents.ts';
 
 const wide = (text: string) => Buffer.from(text, 'utf16le');

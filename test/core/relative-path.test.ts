@@ -2,7 +2,7 @@ import { posix, win32 } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quote } from '../../src/core/quote.ts';
-import { checkRelativePath, foldPath } from '../../src/core/relative-path.ts';
+import { checkRelativePath, foldPath } from '../../src/core/registry/relative-path.ts';
 
 /** Rows for a table whose titles show what cannot be seen. */
 const shown = (rows: readonly (readonly [string, string])[]) =>

@@ -1,4 +1,4 @@
-import type { Finding, RegistryFaultCode } from './finding.ts';
+import type { Finding, RegistryFaultCode } from '../finding.ts';
 
 /** Bytes of a registry file: far above any real one, and a bound on what a wrong file can cost. */
 export const maxRegistryBytes = 16 * 1024 * 1024;

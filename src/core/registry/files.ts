@@ -1,9 +1,9 @@
-import type { RegistryFaultCode } from './finding.ts';
-import type { FileDefinition } from './package.ts';
-import { quote } from './quote.ts';
-import { below, readFields, refuse, type Spot } from './registry-fields.ts';
-import { showPath } from './registry-notes.ts';
-import { readBoolean, readLoadOrder, readRelativePath, toLoadOrder } from './registry-values.ts';
+import type { RegistryFaultCode } from '../finding.ts';
+import type { FileDefinition } from '../package.ts';
+import { quote } from '../quote.ts';
+import { below, readFields, refuse, type Spot } from './fields.ts';
+import { showPath } from './notes.ts';
+import { readBoolean, readLoadOrder, readRelativePath, toLoadOrder } from './values.ts';
 import { checkRelativePath, foldPath, maxPathCharacters } from './relative-path.ts';
 import type { JsonNode } from './strict-json.ts';
 

@@ -1,6 +1,6 @@
 import { checkRelativePath } from './relative-path.ts';
-import type { RelativePath } from './package.ts';
-import { refuse, type Spot } from './registry-fields.ts';
+import type { RelativePath } from '../package.ts';
+import { refuse, type Spot } from './fields.ts';
 import type { JsonNode } from './strict-json.ts';
 
 /** GraphQL's and PostgreSQL's largest integer. */

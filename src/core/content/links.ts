@@ -1,6 +1,6 @@
-import { characterSet, endOfRun, isIn } from './content-scan.ts';
-import { tally, type FileWarningCode, type Sighting } from './content-sighting.ts';
-import { placeIn, type View } from './content-views.ts';
+import { characterSet, endOfRun, isIn } from './scan.ts';
+import { tally, type FileWarningCode, type Sighting } from './sighting.ts';
+import { placeIn, type View } from './views.ts';
 
 /** `data:` addresses: a page or picture written into the address itself. "data: the numbers" is prose and is not told. */
 export function findDataAddresses(address: View): readonly Sighting<FileWarningCode>[] {

@@ -1,4 +1,4 @@
-import type { SightingCode } from './content-sighting.ts';
+import type { SightingCode } from './sighting.ts';
 
 /** Why something is refused or told, and what to write instead: whole sentences for the author of the file. */
 export interface Wording {

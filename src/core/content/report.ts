@@ -1,9 +1,9 @@
-import { isBlankCharacter, isInvisible } from './content-characters.ts';
-import type { Finding } from './finding.ts';
-import type { RelativePath } from './package.ts';
-import type { Sighting, SightingCode } from './content-sighting.ts';
-import type { Place } from './content-views.ts';
-import { wording } from './content-wording.ts';
+import { isBlankCharacter, isInvisible } from './characters.ts';
+import type { Finding } from '../finding.ts';
+import type { RelativePath } from '../package.ts';
+import type { Sighting, SightingCode } from './sighting.ts';
+import type { Place } from './views.ts';
+import { wording } from './wording.ts';
 
 /** Turns sightings in one file into findings: a line number, a masked excerpt, a reason and a remedy. */
 export interface Report {

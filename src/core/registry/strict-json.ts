@@ -10,7 +10,7 @@ import {
   tokenText,
   unclosedText,
 } from './json-tokens.ts';
-import { note, type RegistryNotes, showPath } from './registry-notes.ts';
+import { note, type RegistryNotes, showPath } from './notes.ts';
 
 /**
  * A JSON value with the line it starts on, from 1. Objects keep their members as a list, so that no key can mean

@@ -1,16 +1,16 @@
-import { isBlankCharacter, isInvisible, skip } from './content-characters.ts';
-import { findHidden, isTag, type Hidden } from './content-hidden.ts';
-import { findDataAddresses, findRemoteImages } from './content-links.ts';
-import { findConfusableMarkup, findSuspiciousMarkup, mayBeConfused } from './content-markup.ts';
-import { findExecutable, findInvalidUtf8, findNullBytes, findShebang } from './content-payload.ts';
-import { reportOn } from './content-report.ts';
-import { findSecrets } from './content-secrets.ts';
-import type { FileFaultCode, Sighting } from './content-sighting.ts';
-import { findInTags } from './content-tags.ts';
-import { findListedTokens, findScriptAddresses } from './content-tokens.ts';
-import { addressView, foldedView, isPlain, lookAlikeView, plainView } from './content-views.ts';
-import type { ContentFaultCode, Finding, WarningCode } from './finding.ts';
-import type { RelativePath } from './package.ts';
+import { isBlankCharacter, isInvisible, skip } from './characters.ts';
+import { findHidden, isTag, type Hidden } from './hidden.ts';
+import { findDataAddresses, findRemoteImages } from './links.ts';
+import { findConfusableMarkup, findSuspiciousMarkup, mayBeConfused } from './markup.ts';
+import { findExecutable, findInvalidUtf8, findNullBytes, findShebang } from './payload.ts';
+import { reportOn } from './report.ts';
+import { findSecrets } from './secrets.ts';
+import type { FileFaultCode, Sighting } from './sighting.ts';
+import { findInTags } from './tags.ts';
+import { findListedTokens, findScriptAddresses } from './tokens.ts';
+import { addressView, foldedView, isPlain, lookAlikeView, plainView } from './views.ts';
+import type { ContentFaultCode, Finding, WarningCode } from '../finding.ts';
+import type { RelativePath } from '../package.ts';
 
 /** What the content of one file is refused for, and what a person should know although it loads. */
 export interface ContentVerdict {

@@ -1,7 +1,7 @@
-import type { RegistryFaultCode } from './finding.ts';
+import type { RegistryFaultCode } from '../finding.ts';
 import { nearestWord } from './nearest-word.ts';
-import { quote } from './quote.ts';
-import { type JsonPath, note, type RegistryNotes, showPath } from './registry-notes.ts';
+import { quote } from '../quote.ts';
+import { type JsonPath, note, type RegistryNotes, showPath } from './notes.ts';
 import type { JsonNode } from './strict-json.ts';
 
 /** One value of the registry, where it stands, and where faults are noted. */

@@ -1,5 +1,5 @@
-import { isBlankCharacter, isInvisible, skip } from './content-characters.ts';
-import type { FileFaultCode, Sighting } from './content-sighting.ts';
+import { isBlankCharacter, isInvisible, skip } from './characters.ts';
+import type { FileFaultCode, Sighting } from './sighting.ts';
 
 /** K-087: the first bytes of a Windows or Linux program. Also plain text that begins with "MZ": the contract's letter. */
 export function findExecutable(content: Uint8Array): readonly Sighting<FileFaultCode>[] {

@@ -7,9 +7,9 @@ import {
   opaque,
   plainTable,
   type CharacterTable,
-} from './content-characters.ts';
-import { entityAt } from './content-entities.ts';
-import { characterSet, isIn } from './content-scan.ts';
+} from './characters.ts';
+import { entityAt } from './entities.ts';
+import { characterSet, isIn } from './scan.ts';
 
 /** A text as somebody other than its author may read it. */
 export interface View {

@@ -1,4 +1,4 @@
-import { privateKeysIn } from './content-private-keys.ts';
+import { privateKeysIn } from './private-keys.ts';
 import {
   documentedExamples,
   namedFormats,
@@ -7,10 +7,10 @@ import {
   type NamedFormat,
   type Secret,
   type TokenFormat,
-} from './content-secret-formats.ts';
-import { characterSet, endOfRun, isIn, type CharacterSet } from './content-scan.ts';
-import { tally, type FileFaultCode, type Sighting } from './content-sighting.ts';
-import { placeIn, type Place, type View } from './content-views.ts';
+} from './secret-formats.ts';
+import { characterSet, endOfRun, isIn, type CharacterSet } from './scan.ts';
+import { tally, type FileFaultCode, type Sighting } from './sighting.ts';
+import { placeIn, type Place, type View } from './views.ts';
 
 /** What was found, and every stretch of the text that no message may show. */
 export interface Secrets {

@@ -1,5 +1,5 @@
-import { characterSet, endOfRun, type CharacterSet } from './content-scan.ts';
-import type { Secret } from './content-secret-formats.ts';
+import { characterSet, endOfRun, type CharacterSet } from './scan.ts';
+import type { Secret } from './secret-formats.ts';
 
 /** Private key blocks with something in them; a marker that is only mentioned passes. */
 export function privateKeysIn(text: string): Secret[] {

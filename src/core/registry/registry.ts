@@ -1,11 +1,11 @@
-import { sha256 } from './checksum.ts';
-import type { Finding, RegistryFaultCode } from './finding.ts';
-import type { PackageDefinition, Registry } from './package.ts';
-import { below, readFields, refuse, type Spot } from './registry-fields.ts';
-import { readFiles } from './registry-files.ts';
-import type { RegistryNotes } from './registry-notes.ts';
-import { readRegistryText } from './registry-text.ts';
-import { readBoolean, readLabel } from './registry-values.ts';
+import { sha256 } from '../checksum.ts';
+import type { Finding, RegistryFaultCode } from '../finding.ts';
+import type { PackageDefinition, Registry } from '../package.ts';
+import { below, readFields, refuse, type Spot } from './fields.ts';
+import { readFiles } from './files.ts';
+import type { RegistryNotes } from './notes.ts';
+import { readRegistryText } from './text.ts';
+import { readBoolean, readLabel } from './values.ts';
 import { readStrictJson } from './strict-json.ts';
 
 /** A registry that passed every rule, or why it did not. */

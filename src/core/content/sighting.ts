@@ -1,5 +1,5 @@
-import type { ContentFaultCode, WarningCode } from './finding.ts';
-import type { Place } from './content-views.ts';
+import type { ContentFaultCode, WarningCode } from '../finding.ts';
+import type { Place } from './views.ts';
 
 /** The faults that the content of one file can have by itself. */
 export type FileFaultCode = Exclude<ContentFaultCode, 'package_too_large'>;

@@ -1,6 +1,6 @@
 import { createScanner, type JSONScanner } from 'jsonc-parser';
-import { quote } from './quote.ts';
-import { note, type RegistryNotes, showPath } from './registry-notes.ts';
+import { quote } from '../quote.ts';
+import { note, type RegistryNotes, showPath } from './notes.ts';
 
 /** A scanner on its current token, and the path of the value that token belongs to. */
 export interface Reading {

@@ -1,6 +1,6 @@
-import { isInvisible } from './content-characters.ts';
-import { tally, type FileFaultCode, type FileWarningCode, type Sighting } from './content-sighting.ts';
-import { isHonestInvisible } from './content-zero-width.ts';
+import { isInvisible } from './characters.ts';
+import { tally, type FileFaultCode, type FileWarningCode, type Sighting } from './sighting.ts';
+import { isHonestInvisible } from './zero-width.ts';
 
 const byteOrderMark = 0xfeff;
 const blackFlag = 0x1f3f4;

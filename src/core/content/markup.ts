@@ -1,7 +1,7 @@
-import { listedTokens, placesOf, scriptScheme } from './content-tokens.ts';
-import { characterSet, endOfRun, isIn, nextAngle } from './content-scan.ts';
-import { tally, type FileWarningCode, type Sighting } from './content-sighting.ts';
-import { indexIn, placeIn, type View } from './content-views.ts';
+import { listedTokens, placesOf, scriptScheme } from './tokens.ts';
+import { characterSet, endOfRun, isIn, nextAngle } from './scan.ts';
+import { tally, type FileWarningCode, type Sighting } from './sighting.ts';
+import { indexIn, placeIn, type View } from './views.ts';
 
 /**
  * What looks like a listed tag and is none to a browser: a blank behind the `<` (`< script`), or a closing tag alone.

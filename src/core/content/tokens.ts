@@ -1,5 +1,5 @@
-import { tally, type FileFaultCode, type Sighting } from './content-sighting.ts';
-import { placeIn, type Place, type View } from './content-views.ts';
+import { tally, type FileFaultCode, type Sighting } from './sighting.ts';
+import { placeIn, type Place, type View } from './views.ts';
 
 /** K-087, K-088: what is refused anywhere in a file, in any letter case, also in code blocks and longer words. */
 export const listedTokens = [

@@ -1,4 +1,4 @@
-import type { RegistryFaultCode } from './finding.ts';
+import type { RegistryFaultCode } from '../finding.ts';
 import { holdsHidden, holdsLookAlike, withoutHidden } from './path-characters.ts';
 import { type PathSpelling, spellPath } from './path-spelling.ts';
 

@@ -1,5 +1,5 @@
-import type { Finding, RegistryFaultCode } from './finding.ts';
-import { quote } from './quote.ts';
+import type { Finding, RegistryFaultCode } from '../finding.ts';
+import { quote } from '../quote.ts';
 
 /** Where a value stands in a JSON document, from the top: keys and list positions. */
 export type JsonPath = readonly (string | number)[];

@@ -1,7 +1,7 @@
-import { isRemoteWithQuery } from './content-links.ts';
-import { characterSet, endOfRun, isIn, nextAngle } from './content-scan.ts';
-import { tally, type FileWarningCode, type Sighting } from './content-sighting.ts';
-import { placeIn, type View } from './content-views.ts';
+import { isRemoteWithQuery } from './links.ts';
+import { characterSet, endOfRun, isIn, nextAngle } from './scan.ts';
+import { tally, type FileWarningCode, type Sighting } from './sighting.ts';
+import { placeIn, type View } from './views.ts';
 
 interface Attribute {
   readonly name: string;
