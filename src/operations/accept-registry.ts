@@ -2,7 +2,7 @@ import { sha256 } from '../core/checksum.ts';
 import { findingFacts } from '../core/events.ts';
 import type { Finding } from '../core/finding.ts';
 import type { Registry } from '../core/package.ts';
-import { parseRegistry } from '../core/registry.ts';
+import { parseRegistry } from '../core/registry/registry.ts';
 import type { Queries } from '../store/database.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
 import { unlistPackages, upsertPackages } from '../store/packages.ts';
@@ -44,11 +44,11 @@ export async function acceptRegistry(
     const state = await lockRegistryState(queries);
     if (!parsed.ok) {
       const offered = offer.bytes === null ? 'missing' : sha256(offer.bytes);
+      await markWatched(queries, offer.watchEnvironments);
       if (state.rejectedChecksum !== offered) {
         await rejectRegistry(queries, offered, parsed.faults);
         await auditRejection(queries, offer.actorId, offered, parsed.faults);
       }
-      await markWatched(queries, offer.watchEnvironments);
       return { registry: await registryOf(queries, state.checksum), faults: parsed.faults, changed: false };
     }
     const { registry } = parsed;

@@ -1,16 +1,15 @@
 import { KnowledgeError } from '../core/errors.ts';
 import { parseVersionName, versionName } from '../core/package.ts';
 import { requireScope } from '../core/permissions.ts';
-import { planActivation, type ActivationPlan } from '../core/plan-activation.ts';
+import type { ActivationPlan } from '../core/plan-activation.ts';
 import type { Queries } from '../store/database.ts';
 import type { PackageName } from '../store/job-queue.ts';
-import { appendEvent } from '../store/knowledge-events.ts';
 import { readVersions, type VersionRow } from '../store/package-versions.ts';
-import { movePointer, type PackageRow } from '../store/packages.ts';
 import { keepRemark } from '../store/remarks.ts';
 import type { CallContext } from './context.ts';
 import { applyHold, applyRelease, lockExisting, parseReason } from './hold-package.ts';
 import { once } from './idempotency.ts';
+import { carryOutMove, planMove, type Move } from './move-pointer.ts';
 import { resolvePackage } from './names.ts';
 
 export interface ActivateInput {
@@ -33,20 +32,18 @@ export interface ActivateInput {
 export async function activateVersion(context: CallContext, input: ActivateInput): Promise<PackageName> {
   requireScope(context.caller, 'ai.knowledge.rollback');
   const name = resolvePackage(context, input.agentKey, input.environment);
-  const reason = input.reason == null ? null : parseReason(input.reason);
+  const reason = typeof input.reason === 'string' ? parseReason(input.reason) : null;
   await once(context, 'activate', input, async (queries) => {
     const row = await lockExisting(queries, name);
     const target = await findTarget(queries, name, input.knowledgeVersion);
-    const plan = planActivation({
-      target: { number: target.number, loadedBy: target.loadedById },
-      activeNumber: row.activeNumber,
-      held: row.hold !== null,
-      expectedActive: input.expectedActive ?? null,
-      hold: input.hold ?? null,
-      holdOnRollback: context.policy.holdOnRollback,
-      actorId: context.caller.actorId,
-      secondPerson: context.policy.secondPersonEnvironments.includes(name.environment),
-    });
+    const plan = planMove(
+      context,
+      { row, target },
+      {
+        expectedActive: input.expectedActive ?? null,
+        hold: input.hold ?? null,
+      },
+    );
     await carryOut(queries, { row, target, plan, reason, context });
     return 'package';
   });
@@ -71,41 +68,20 @@ export function versionNotFound(name: PackageName, knowledgeVersion: string): Kn
   return new KnowledgeError('NOT_FOUND', `${name.agentKey} has no version ${wanted} in ${name.environment}.`);
 }
 
-interface Activation {
-  readonly row: PackageRow;
-  readonly target: VersionRow;
+interface Activation extends Move {
   readonly plan: ActivationPlan;
   readonly reason: string | null;
   readonly context: CallContext;
 }
 
-async function carryOut(queries: Queries, { row, target, plan, reason, context }: Activation): Promise<void> {
+async function carryOut(queries: Queries, activation: Activation): Promise<void> {
+  const { row, target, plan, reason, context } = activation;
   const actorId = context.caller.actorId;
   const text = reason ?? `Held with the activation of ${versionName(target.number)}.`;
   const reasonHash = plan.hold === 'set' ? await keepRemark(queries, text) : null;
-  if (plan.moves) {
-    await movePointer(queries, row, target.number);
-    await appendEvent(queries, rollbackEvent(row, target, plan, actorId));
-  }
+  await carryOutMove(queries, activation, plan, actorId);
   if (reasonHash !== null) {
     await applyHold(queries, row, { cause: 'OPERATOR', actorId, reasonHash, at: context.clock() });
   }
   if (plan.hold === 'end') await applyRelease(queries, row, actorId);
-}
-
-function rollbackEvent(row: PackageRow, target: VersionRow, plan: ActivationPlan, actorId: number) {
-  return {
-    actorId,
-    action: 'agent.knowledge_rollback' as const,
-    agentKey: row.agentKey,
-    environment: row.environment,
-    subject: versionName(target.number),
-    details: {
-      from: row.activeNumber === null ? null : versionName(row.activeNumber),
-      to: versionName(target.number),
-      direction: plan.direction,
-      held: plan.hold === 'set' || (plan.hold === 'keep' && row.hold !== null),
-      generation: row.generation + 1,
-    },
-  };
 }

@@ -17,7 +17,8 @@ export async function authenticate(context: Context, bearer: string): Promise<Ca
   const matches = sameDigest(key?.secretHash ?? sha256(''), sha256(secret));
   if (key === null || !matches || key.revokedAt !== null || isExpired(key, now)) throw unauthenticated();
   if (key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > 60_000) {
-    await context.database.read((queries) => touchKey(queries, keyId, now));
+    // A full disk must not keep anybody from reading (F29): when a key was last used is worth a note, not a refusal.
+    await context.database.read((queries) => touchKey(queries, keyId, now)).catch(() => undefined);
   }
   return {
     actorId: key.actorId,

@@ -1,20 +1,16 @@
 import { KnowledgeError } from '../core/errors.ts';
+import type { NewEvent } from '../core/events.ts';
+import type { Sha256 } from '../core/package.ts';
 import { packageNotFound, requireScope } from '../core/permissions.ts';
-import { versionName, type Sha256 } from '../core/package.ts';
 import type { Queries } from '../store/database.ts';
 import type { PackageName } from '../store/job-queue.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
-import {
-  endHold,
-  lockPackage,
-  movePointer,
-  setHold,
-  type HoldCause,
-  type PackageRow,
-} from '../store/packages.ts';
+import { readVersions } from '../store/package-versions.ts';
+import { endHold, lockPackage, setHold, type HoldCause, type PackageRow } from '../store/packages.ts';
 import { keepRemark } from '../store/remarks.ts';
 import type { CallContext } from './context.ts';
 import { once } from './idempotency.ts';
+import { carryOutMove, planMove } from './move-pointer.ts';
 import { resolvePackage } from './names.ts';
 
 export interface HoldInput {
@@ -57,7 +53,7 @@ export interface ReleaseInput {
 
 /**
  * Ends a hold and moves nothing, unless `activateNewest` asks for the newest version. Needs `ai.knowledge.rollback`;
- * throws `NOT_FOUND`, `FORBIDDEN`.
+ * throws `NOT_FOUND`, and `FORBIDDEN` also where a second person must activate.
  */
 export async function releasePackage(context: CallContext, input: ReleaseInput): Promise<PackageName> {
   requireScope(context.caller, 'ai.knowledge.rollback');
@@ -71,28 +67,30 @@ export async function releasePackage(context: CallContext, input: ReleaseInput):
   return name;
 }
 
+export interface NewHold {
+  readonly cause: HoldCause;
+  readonly actorId: number;
+  readonly reasonHash: Sha256;
+  readonly at: Date;
+}
+
 /**
  * Puts a hold on a locked package, with its event. The remark must have been kept before the transaction's first event:
  * a remark that waits for another transaction while this one has the log's lock would be a deadlock.
  */
-export async function applyHold(
-  queries: Queries,
-  locked: PackageRow,
-  hold: {
-    readonly cause: HoldCause;
-    readonly actorId: number;
-    readonly reasonHash: Sha256;
-    readonly at: Date;
-  },
-): Promise<void> {
+export async function applyHold(queries: Queries, locked: PackageRow, hold: NewHold): Promise<void> {
   await setHold(queries, locked, hold);
-  await appendEvent(queries, {
+  await appendEvent(queries, heldEvent(locked, hold));
+}
+
+export function heldEvent(row: PackageRow, hold: NewHold): NewEvent {
+  return {
     actorId: hold.actorId,
     action: 'agent.knowledge_held',
-    agentKey: locked.agentKey,
-    environment: locked.environment,
+    agentKey: row.agentKey,
+    environment: row.environment,
     details: { by: hold.cause, reasonHash: hold.reasonHash },
-  });
+  };
 }
 
 /** Ends the hold of a locked package, with its event. */
@@ -121,22 +119,12 @@ export function parseReason(reason: string): string {
   throw new KnowledgeError('BAD_USER_INPUT', `reason must have 1 to 500 characters; found ${text.length}.`);
 }
 
+/** Under the rules of every activation, so that a release is no way round the second person. */
 async function activateNewest(queries: Queries, row: PackageRow, context: CallContext): Promise<void> {
-  const newest = row.nextNumber - 1;
-  if (newest < 1 || newest === row.activeNumber) return;
-  await movePointer(queries, row, newest);
-  await appendEvent(queries, {
-    actorId: context.caller.actorId,
-    action: 'agent.knowledge_rollback',
-    agentKey: row.agentKey,
-    environment: row.environment,
-    subject: versionName(newest),
-    details: {
-      from: row.activeNumber === null ? null : versionName(row.activeNumber),
-      to: versionName(newest),
-      direction: 'forward',
-      held: false,
-      generation: row.generation + 1,
-    },
-  });
+  const name = { agentKey: row.agentKey, environment: row.environment, number: row.nextNumber - 1 };
+  const [target] = await readVersions(queries, [name], { staleAfterMs: 0 });
+  if (!target) return; // No version yet: there is nothing to activate.
+  const move = { row: { ...row, hold: null }, target };
+  const plan = planMove(context, move, { expectedActive: null, hold: null });
+  await carryOutMove(queries, move, plan, context.caller.actorId);
 }

@@ -16,7 +16,7 @@ export async function once(
   work: (queries: Queries) => Promise<string>,
 ): Promise<string> {
   const { idempotencyKey, ...request } = input;
-  if (idempotencyKey == null) return context.database.transaction(work);
+  if (typeof idempotencyKey !== 'string') return context.database.transaction(work);
   assertKey(idempotencyKey);
   const name = {
     actorId: context.caller.actorId,
@@ -40,5 +40,7 @@ function assertKey(key: string): void {
 
 /** Left out and null mean the same to every mutation, so they must hash the same. */
 function withoutAbsent(request: object): object {
-  return Object.fromEntries(Object.entries(request).filter(([, value]) => value != null));
+  return Object.fromEntries(
+    Object.entries(request).filter(([, value]) => value !== null && value !== undefined),
+  );
 }

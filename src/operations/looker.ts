@@ -14,7 +14,9 @@ export async function makeLooker(
   context: Context,
   input: { readonly id: string; readonly kind: 'daemon' | 'cli'; readonly name: string },
 ): Promise<Looker> {
-  const actorId = await context.database.transaction((queries) => ensureActor(queries, input.kind, input.name));
+  const actorId = await context.database.transaction((queries) =>
+    ensureActor(queries, input.kind, input.name),
+  );
   return { id: input.id, actorId };
 }
 
@@ -51,7 +53,10 @@ export async function isDaemonAlive(context: Context): Promise<boolean> {
 }
 
 /** What each package, or the one named, holds as active and as newest: enough to see that nothing has changed. */
-export async function readKnownChecksums(context: Context, name?: PackageName): Promise<readonly KnownChecksums[]> {
+export async function readKnownChecksums(
+  context: Context,
+  name?: PackageName,
+): Promise<readonly KnownChecksums[]> {
   return context.database.read((queries) => listChecksums(queries, name));
 }
 

@@ -2,7 +2,7 @@ import { KnowledgeError } from '../core/errors.ts';
 import { sha256 } from '../core/checksum.ts';
 import { parseScopes, requireScope, scopes, type Scope } from '../core/permissions.ts';
 import { addActor } from '../store/actors.ts';
-import { insertKey, listKeys, revokeKey, type StoredKey } from '../store/api-keys.ts';
+import { findKey, insertKey, listKeys, revokeKey, type StoredKey } from '../store/api-keys.ts';
 import type { Queries } from '../store/database.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
 import type { CallContext, Context } from './context.ts';
@@ -63,17 +63,18 @@ export async function ensureAdminKey(
 }
 
 /** Every key with its bounds and fate, newest first; never a secret. Needs `admin`. */
-export async function readKeys(context: CallContext): Promise<StoredKey[]> {
+export async function readKeys(context: CallContext): Promise<Omit<StoredKey, 'secretHash'>[]> {
   requireScope(context.caller, 'admin');
-  return context.database.read(listKeys);
+  const keys = await context.database.read(listKeys);
+  return keys.map(({ secretHash: _secretHash, ...key }) => key);
 }
 
 /** Revokes a key at once. Needs `admin`; throws `NOT_FOUND`, and `CONFLICT` when it is revoked already. */
 export async function withdrawKey(context: CallContext, keyId: string): Promise<void> {
   requireScope(context.caller, 'admin');
   await context.database.transaction(async (queries) => {
-    const known = (await listKeys(queries)).find((key) => key.keyId === keyId);
-    if (!known) throw new KnowledgeError('NOT_FOUND', `No key ${JSON.stringify(keyId.slice(0, 40))}.`);
+    if ((await findKey(queries, keyId)) === null)
+      throw new KnowledgeError('NOT_FOUND', `No key ${JSON.stringify(keyId.slice(0, 40))}.`);
     if (!(await revokeKey(queries, keyId, context.clock()))) {
       throw new KnowledgeError('CONFLICT', `The key ${keyId} is revoked already.`);
     }

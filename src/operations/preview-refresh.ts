@@ -3,7 +3,7 @@ import type { Finding } from '../core/finding.ts';
 import type { PackageLook } from '../core/look.ts';
 import { versionName, type BundleFile, type PackageDefinition, type Sha256 } from '../core/package.ts';
 import { judgeLook, planRefresh, type JudgedLook, type RefreshPlan } from '../core/plan-refresh.ts';
-import { parseRegistry } from '../core/registry.ts';
+import { parseRegistry } from '../core/registry/registry.ts';
 import type { Source } from '../source/source.ts';
 import type { PackageName } from '../store/job-queue.ts';
 import type { RefreshOutcome } from '../store/refreshes.ts';

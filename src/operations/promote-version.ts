@@ -48,16 +48,16 @@ export interface PromoteInput {
  */
 export async function promoteVersion(context: CallContext, input: PromoteInput): Promise<AttemptRow> {
   requireScope(context.caller, 'ai.knowledge.refresh');
-  if (input.hold != null) requireScope(context.caller, 'ai.knowledge.rollback');
+  if (typeof input.hold === 'boolean') requireScope(context.caller, 'ai.knowledge.rollback');
   const source = resolvePackage(context, input.agentKey, input.from);
   const target = resolvePackage(context, input.agentKey, input.to);
   if (source.environment === target.environment) {
     throw new KnowledgeError('BAD_USER_INPUT', `from and to must differ; both are ${source.environment}.`);
   }
   const reason =
-    input.reason == null
-      ? `Held with the promotion of ${input.knowledgeVersion}.`
-      : parseReason(input.reason);
+    typeof input.reason === 'string'
+      ? parseReason(input.reason)
+      : `Held with the promotion of ${input.knowledgeVersion}.`;
   const id = await once(context, 'promote', input, async (queries) => {
     const row = await lockExisting(queries, target);
     const version = await findVersion(queries, source, input.knowledgeVersion);
@@ -65,7 +65,7 @@ export async function promoteVersion(context: CallContext, input: PromoteInput):
     const actorId = context.caller.actorId;
     const attempt = { ...target, id: `ref_${uuidv7()}`, actorId, acceptShrink: true };
     await insertAttempt(queries, attempt);
-    const result = await append(queries, context, { row, version });
+    const result = await append(queries, context, { row, version, holds: reasonHash !== null });
     await finishAttempts(queries, [attempt.id], result);
     if (reasonHash !== null) {
       await applyHold(queries, row, { cause: 'OPERATOR', actorId, reasonHash, at: context.clock() });
@@ -92,6 +92,8 @@ async function findVersion(
 interface Promotion {
   readonly row: PackageRow;
   readonly version: VersionRow;
+  /** Whether the target is held when this is done, and was not before. */
+  readonly holds: boolean;
 }
 
 async function append(queries: Queries, context: CallContext, promotion: Promotion): Promise<AttemptResult> {
@@ -123,7 +125,7 @@ async function append(queries: Queries, context: CallContext, promotion: Promoti
 
 async function appendPromoted(
   queries: Queries,
-  { row, version }: Promotion,
+  { row, version, holds }: Promotion,
   { actorId, activates }: { actorId: number; activates: boolean },
 ): Promise<void> {
   const number = row.nextNumber;
@@ -152,7 +154,7 @@ async function appendPromoted(
       checksum: version.checksum,
       previousActive: row.activeNumber === null ? null : versionName(row.activeNumber),
       activated: activates,
-      held: row.hold !== null,
+      held: row.hold !== null || holds,
       generation: row.generation + (activates ? 1 : 0),
       ticket: null,
       trigger: 'promote',

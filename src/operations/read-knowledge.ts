@@ -5,7 +5,6 @@ import { canSee, packageNotFound, requireScope } from '../core/permissions.ts';
 import { readBlobs } from '../store/blobs.ts';
 import type { PackageName } from '../store/job-queue.ts';
 import {
-  countVersions,
   listVersions,
   readFiles,
   readVersions,
@@ -61,21 +60,19 @@ export async function readActiveVersion(
   const [version] = await context.database.read((queries) =>
     listVersions(queries, { ...name, active: true }, { staleAfterMs: staleAfterMs(context.policy) }),
   );
-  if (!version) {
-    await readPackageOf(context, name);
-    throw new KnowledgeError(
-      'NOT_FOUND',
-      `${name.agentKey} has no active version in ${name.environment}; do not run the agent.`,
-    );
-  }
-  if (input.minGeneration != null && version.generation < input.minGeneration) {
+  const { generation } = version ?? (await readPackageOf(context, name));
+  if (typeof input.minGeneration === 'number' && generation < input.minGeneration) {
     throw new KnowledgeError(
       'CONFLICT',
-      `Generation ${input.minGeneration} was expected; this database has ${version.generation}. It may have been restored from a backup.`,
-      { details: { current: versionName(version.number), generation: version.generation } },
+      `Generation ${input.minGeneration} was expected; this database has ${generation}. It may have been restored from a backup.`,
+      { details: { current: version ? versionName(version.number) : null, generation } },
     );
   }
-  return version;
+  if (version) return version;
+  throw new KnowledgeError(
+    'NOT_FOUND',
+    `${name.agentKey} has no active version in ${name.environment}; do not run the agent.`,
+  );
 }
 
 /** One exact version, superseded ones included (K-045…K-048). Throws `NOT_FOUND`. */
@@ -96,13 +93,19 @@ export async function readVersion(
   throw versionNotFound(name, input.knowledgeVersion);
 }
 
-/** A page of a package's history, newest first (K-042). */
+/** What the list of a package's versions is called in its cursors. */
+export function historyList(name: PackageName): string {
+  return `versions ${name.agentKey} ${name.environment}`;
+}
+
+/** A page of a package's history, newest first (K-042). Needs `knowledge:read`; throws `NOT_FOUND` where it is foreign. */
 export async function readHistory(
   context: CallContext,
   name: PackageName,
   request: PageRequest,
 ): Promise<Page<VersionRow>> {
-  const list = `versions ${name.agentKey} ${name.environment}`;
+  assertReadable(context, name);
+  const list = historyList(name);
   const { size, before } = parsePageRequest(request, list);
   const rows = await context.database.read((queries) =>
     listVersions(
@@ -114,8 +117,10 @@ export async function readHistory(
   return toPage(rows, { size, before }, { name: list, positionOf: (row) => row.number });
 }
 
-export async function countHistory(context: CallContext, name: PackageName): Promise<number> {
-  return context.database.read((queries) => countVersions(queries, name.agentKey, name.environment));
+function assertReadable(context: CallContext, name: PackageName): void {
+  requireScope(context.caller, 'knowledge:read');
+  if (!canSee(context.caller, name.agentKey, name.environment))
+    throw packageNotFound(name.agentKey, name.environment);
 }
 
 /** Every version with this bundle checksum that the caller may see, across environments (K-083). */

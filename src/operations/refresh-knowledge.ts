@@ -1,16 +1,16 @@
-import { findingFacts, type EventAction } from '../core/events.ts';
+import type { NewEvent } from '../core/events.ts';
 import type { Finding } from '../core/finding.ts';
 import type { PackageLook } from '../core/look.ts';
-import { versionName, type PackageDefinition, type Sha256, type SourceType } from '../core/package.ts';
+import type { PackageDefinition, Sha256, SourceType } from '../core/package.ts';
 import type { CapturePolicy } from '../core/plan-capture.ts';
 import { judgeLook, planRefresh, type JudgedLook, type RefreshPlan } from '../core/plan-refresh.ts';
 import { insertBlobs } from '../store/blobs.ts';
 import type { Queries } from '../store/database.ts';
 import type { PackageName } from '../store/job-queue.ts';
-import { appendEvent } from '../store/knowledge-events.ts';
+import { appendEvent, readLastAction } from '../store/knowledge-events.ts';
 import { drawTicket } from '../store/looks.ts';
-import { appendVersion, countVersionsSince } from '../store/package-versions.ts';
-import { findPackage, movePointer, raiseTicket, takeNumber, type PackageRow } from '../store/packages.ts';
+import { appendVersion, countVersionsSince, listChecksums } from '../store/package-versions.ts';
+import { movePointer, raiseTicket, setHold, takeNumber, type PackageRow } from '../store/packages.ts';
 import {
   claimAttempts,
   finishAttempts,
@@ -21,8 +21,10 @@ import {
 import { keepRemark } from '../store/remarks.ts';
 import { reportLook } from '../store/source-status.ts';
 import type { Context } from './context.ts';
-import { applyHold, lockExisting } from './hold-package.ts';
+import { heldEvent, lockExisting } from './hold-package.ts';
 import { readKnownPackage } from './known-package.ts';
+import { emptyLookEvent, failureSignature, loadedEvent, type LookFacts } from './refresh-events.ts';
+import { toResult } from './refresh-result.ts';
 
 /** What made a look happen; told in the event of a loaded version. */
 export type LookTrigger = 'request' | 'watch' | 'sweep' | 'resync' | 'registry' | 'start';
@@ -46,7 +48,7 @@ export interface OpenLook {
  * after this, so it may answer them (G10).
  */
 export async function openLook(context: Context, looker: Looker, name: PackageName): Promise<OpenLook> {
-  return context.database.read(async (queries) => {
+  return context.database.transaction(async (queries) => {
     const attempts = await claimAttempts(queries, name.agentKey, name.environment, looker.id);
     return { name, attempts, ticket: await drawTicket(queries) };
   });
@@ -85,13 +87,9 @@ export async function finishLook(context: Context, input: FinishLook): Promise<A
 }
 
 /** Whether a bundle may turn out to need its blobs; asked without a lock, so the answer can only be a hint. */
-async function isNew(context: Context, name: PackageName, judged: JudgedLook): Promise<boolean> {
-  return context.database.read(async (queries) => {
-    const row = await findPackage(queries, name.agentKey, name.environment);
-    if (row === null) return false;
-    const known = await readKnownPackage(queries, row);
-    return [known.active, known.newest].every((version) => version?.checksum !== judged.bundle.checksum);
-  });
+async function isNew(context: Context, name: PackageName, { bundle }: JudgedLook): Promise<boolean> {
+  const [known] = await context.database.read((queries) => listChecksums(queries, name));
+  return known?.active !== bundle.checksum && known?.newest !== bundle.checksum;
 }
 
 async function publish(
@@ -103,18 +101,14 @@ async function publish(
   const row = await lockExisting(queries, input.open.name);
   const known = await readKnownPackage(queries, row);
   const policy = await capturePolicy(queries, context, input.open);
-  const plan = planRefresh({
-    definition: input.definition,
-    judged,
-    known,
-    ticket: input.open.ticket,
-    policy,
-  });
+  const { ticket, attempts } = input.open;
+  const plan = planRefresh({ definition: input.definition, judged, known, ticket, policy });
   const result = toResult(plan);
-  if (plan.outcome !== 'SUPERSEDED') await raiseTicket(queries, row, input.open.ticket);
-  if (plan.outcome === 'LOADED') await load(queries, context, { input, row, plan });
-  await settleStatus(queries, input, plan, result, judged);
-  await finishAttempts(queries, idsOf(input.open.attempts), result);
+  const events =
+    plan.outcome === 'SUPERSEDED' ? [] : await carryOut(queries, context, { input, row, plan, judged });
+  await finishAttempts(queries, idsOf(attempts), result);
+  // Everything else is written by now: whoever has the log's lock waits for nobody (G13).
+  for (const event of events) await appendEvent(queries, event);
   return result;
 }
 
@@ -132,13 +126,43 @@ async function capturePolicy(queries: Queries, context: Context, open: OpenLook)
   };
 }
 
-interface Load {
+interface Conclusion<Plan = Exclude<RefreshPlan, { outcome: 'SUPERSEDED' }>> {
   readonly input: FinishLook;
   readonly row: PackageRow;
-  readonly plan: Extract<RefreshPlan, { outcome: 'LOADED' }>;
+  readonly plan: Plan;
+  readonly judged: JudgedLook;
 }
 
-async function load(queries: Queries, context: Context, { input, row, plan }: Load): Promise<void> {
+/** Writes what a look came to; answers the events that are left to be written. */
+async function carryOut(queries: Queries, context: Context, found: Conclusion): Promise<readonly NewEvent[]> {
+  const { input, row, plan, judged } = found;
+  const { agentKey, environment } = input.open.name;
+  await raiseTicket(queries, row, input.open.ticket);
+  const loaded = plan.outcome === 'LOADED' ? await load(queries, context, { ...found, plan }) : [];
+  const fault = plan.outcome === 'LOADED' || plan.outcome === 'UNCHANGED' ? null : plan.faults[0];
+  const signature = failureSignature(input.look, judged);
+  const signatureBefore = await reportLook(queries, agentKey, environment, {
+    state: fault === null ? 'ok' : 'failed',
+    outcome: plan.outcome,
+    reason: fault?.code ?? null,
+    message: fault?.message ?? null,
+    failureSignature: signature,
+  });
+  if (plan.outcome === 'LOADED') return loaded;
+  const event = emptyLookEvent(factsOf(input), plan);
+  const askers = [...new Set(input.open.attempts.map((attempt) => attempt.actorId))];
+  if (askers.length > 0) return askers.map((actorId) => ({ actorId, ...event }));
+  // Nobody asked: unchanged is no news, and neither is the failure that the package's last event tells already.
+  const told =
+    signature === signatureBefore && (await readLastAction(queries, agentKey, environment)) === event.action;
+  return plan.outcome === 'UNCHANGED' || told ? [] : [{ actorId: input.looker.actorId, ...event }];
+}
+
+async function load(
+  queries: Queries,
+  context: Context,
+  { input, row, plan }: Conclusion<Extract<RefreshPlan, { outcome: 'LOADED' }>>,
+): Promise<readonly NewEvent[]> {
   const actorId = input.open.attempts[0]?.actorId ?? input.looker.actorId;
   const reasonHash = plan.hold === null ? null : await keepRemark(queries, plan.hold.reason);
   await takeNumber(queries, row);
@@ -158,147 +182,16 @@ async function load(queries: Queries, context: Context, { input, row, plan }: Lo
     warnings: plan.warnings,
   });
   if (plan.activates) await movePointer(queries, row, plan.number);
-  await appendEvent(queries, {
-    actorId,
-    action: 'agent.knowledge_loaded',
-    ...input.open.name,
-    subject: versionName(plan.number),
-    details: loadedDetails({ input, row, plan }),
-  });
-  if (plan.hold !== null && reasonHash !== null) {
-    await applyHold(queries, row, {
-      cause: plan.hold.cause,
-      actorId: input.looker.actorId,
-      reasonHash,
-      at: context.clock(),
-    });
-  }
+  const loaded = loadedEvent({ ...factsOf(input), actorId }, row, plan);
+  if (plan.hold === null || reasonHash === null) return [loaded];
+  const hold = { cause: plan.hold.cause, actorId: input.looker.actorId, reasonHash, at: context.clock() };
+  await setHold(queries, row, hold);
+  return [loaded, heldEvent(row, hold)];
 }
 
-function loadedDetails({ input, row, plan }: Load): Record<string, unknown> {
-  return {
-    version: versionName(plan.number),
-    number: plan.number,
-    checksum: plan.bundle.checksum,
-    previousActive: row.activeNumber === null ? null : versionName(row.activeNumber),
-    activated: plan.activates,
-    held: row.hold !== null || plan.hold !== null,
-    generation: row.generation + (plan.activates ? 1 : 0),
-    ticket: input.open.ticket,
-    trigger: input.trigger,
-    registryChecksum: input.registryChecksum,
-    warnings: plan.warnings.map((warning) => ({ code: warning.code, path: warning.relativePath })),
-    skippedOptional: plan.skippedOptional,
-  };
-}
-
-/** Notes how the source is, and audits what nobody's version shows: nothing new for those who asked, and failures. */
-async function settleStatus(
-  queries: Queries,
-  input: FinishLook,
-  plan: RefreshPlan,
-  result: AttemptResult,
-  judged: JudgedLook,
-): Promise<void> {
-  const { agentKey, environment } = input.open.name;
-  if (plan.outcome === 'SUPERSEDED') return;
-  const failed = plan.outcome === 'FAILED' || plan.outcome === 'VALIDATION_FAILED';
-  const signature = failed ? failureSignature(input.look, judged) : null;
-  const before = await reportLook(queries, agentKey, environment, {
-    state: failed ? 'failed' : 'ok',
-    outcome: plan.outcome,
-    reason: failed ? result.reason : null,
-    message: failed ? result.message : null,
-    failureSignature: signature,
-  });
-  if (plan.outcome === 'UNCHANGED') {
-    const details = { matchingVersion: versionName(plan.matchingNumber), checksum: plan.checksum };
-    await auditForRequesters(queries, input, 'agent.knowledge_unchanged', details);
-  } else if (failed) {
-    const details = {
-      reason: result.reason,
-      findings: findingFacts(plan.faults),
-      registryChecksum: input.registryChecksum,
-    };
-    const action = plan.outcome === 'FAILED' ? 'agent.knowledge_failed' : 'agent.knowledge_validation_failed';
-    const asked = await auditForRequesters(queries, input, action, details);
-    if (!asked && before !== signature) {
-      await appendEvent(queries, { actorId: input.looker.actorId, action, ...input.open.name, details });
-    }
-  }
-}
-
-/** One event per actor who asked; false when nobody did. */
-async function auditForRequesters(
-  queries: Queries,
-  input: FinishLook,
-  action: EventAction,
-  details: Record<string, unknown>,
-): Promise<boolean> {
-  const actors = new Set(input.open.attempts.map((attempt) => attempt.actorId));
-  for (const actorId of actors) await appendEvent(queries, { actorId, action, ...input.open.name, details });
-  return actors.size > 0;
-}
-
-/** Tells one failure from another, so that a fault that stays is audited once: reason, path, and what the file holds. */
-function failureSignature(look: PackageLook, judged: JudgedLook): string {
-  const first = judged.faults[0];
-  const file =
-    look.root === 'present'
-      ? look.files.find((candidate) => candidate.relativePath === first?.relativePath)
-      : undefined;
-  return JSON.stringify([first?.code, first?.relativePath, file?.state === 'present' ? file.checksum : null]);
-}
-
-function toResult(plan: RefreshPlan): AttemptResult {
-  const nothing = {
-    reason: null,
-    message: null,
-    faults: [],
-    warnings: [],
-    matchingNumber: null,
-    loadedNumber: null,
-  };
-  switch (plan.outcome) {
-    case 'LOADED':
-      return {
-        ...nothing,
-        outcome: plan.outcome,
-        message: loadedMessage(plan),
-        warnings: plan.warnings,
-        loadedNumber: plan.number,
-      };
-    case 'UNCHANGED':
-      return {
-        ...nothing,
-        outcome: plan.outcome,
-        reason: 'same_checksum',
-        message: `The source holds what ${versionName(plan.matchingNumber)} holds; nothing was changed.`,
-        warnings: plan.warnings,
-        matchingNumber: plan.matchingNumber,
-      };
-    case 'FAILED':
-    case 'VALIDATION_FAILED':
-      return {
-        ...nothing,
-        outcome: plan.outcome,
-        reason: plan.faults[0].code,
-        message: plan.faults[0].message,
-        faults: plan.faults,
-        warnings: plan.warnings,
-      };
-    case 'SUPERSEDED':
-      return { ...nothing, outcome: plan.outcome, reason: null, message: 'A newer look finished first.' };
-    default:
-      return plan satisfies never;
-  }
-}
-
-function loadedMessage(plan: Extract<RefreshPlan, { outcome: 'LOADED' }>): string {
-  const name = versionName(plan.number);
-  if (plan.activates) return `${name} is active.`;
-  if (plan.hold !== null) return `${name} was stored and the package is held: ${plan.hold.reason}`;
-  return `${name} was stored and waits to be activated.`;
+function factsOf(input: FinishLook): LookFacts {
+  const { name, ticket } = input.open;
+  return { name, ticket, trigger: input.trigger, registryChecksum: input.registryChecksum };
 }
 
 function idsOf(attempts: readonly AttemptRow[]): string[] {

@@ -11,7 +11,10 @@ import type { Context } from './context.ts';
 export async function refuseRefresh(
   context: Context,
   attempts: readonly AttemptRow[],
-  refusal: { readonly outcome: 'REGISTRY_REJECTED' | 'FAILED'; readonly faults: readonly [Finding, ...Finding[]] },
+  refusal: {
+    readonly outcome: 'REGISTRY_REJECTED' | 'FAILED';
+    readonly faults: readonly [Finding, ...Finding[]];
+  },
 ): Promise<void> {
   const [reason] = refusal.faults;
   const result: AttemptResult = {
@@ -32,7 +35,13 @@ export async function refuseRefresh(
     const details = { reason: reason.code, findings: findingFacts(refusal.faults), registryChecksum: null };
     const asked = new Map(attempts.map((attempt) => [attempt.actorId, attempt]));
     for (const [actorId, { agentKey, environment }] of asked) {
-      await appendEvent(queries, { actorId, action: 'agent.knowledge_failed', agentKey, environment, details });
+      await appendEvent(queries, {
+        actorId,
+        action: 'agent.knowledge_failed',
+        agentKey,
+        environment,
+        details,
+      });
     }
   });
 }

@@ -43,7 +43,8 @@ export async function requestRefresh(context: CallContext, input: RefreshRequest
     return attempt.id;
   });
   await context.queue.requestRefresh(name);
-  return awaitOutcome(context, id, waitSeconds);
+  const daemons = await context.database.read(listLiveDaemons);
+  return awaitRefresh(context, id, daemons.length > 0 ? waitSeconds : 0);
 }
 
 function parseWait(waitSeconds: number | null | undefined): number {
@@ -52,9 +53,12 @@ function parseWait(waitSeconds: number | null | undefined): number {
   throw new KnowledgeError('BAD_USER_INPUT', `waitSeconds must be from 0 to 60; found ${wait}.`);
 }
 
-async function awaitOutcome(context: Context, id: string, waitSeconds: number): Promise<AttemptRow> {
-  const daemons = await context.database.read(listLiveDaemons);
-  if (daemons.length > 0 && waitSeconds > 0) await waiting(context).until(id, waitSeconds * 1000);
+/**
+ * How a refresh that was asked for stands, once it is done or the time is up. Throws `NOT_FOUND` where it is no longer
+ * kept.
+ */
+export async function awaitRefresh(context: Context, id: string, waitSeconds: number): Promise<AttemptRow> {
+  if (waitSeconds > 0) await waiting(context).until(id, waitSeconds * 1000);
   const [attempt] = await context.database.read((queries) => findAttempts(queries, [id]));
   if (attempt) return attempt;
   throw new KnowledgeError('NOT_FOUND', `The refresh ${id} is no longer kept.`);

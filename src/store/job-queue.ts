@@ -1,6 +1,7 @@
 import { makeWorkerUtils, run, Logger, type Runner, type WorkerUtils } from 'graphile-worker';
 import type { Pool } from 'pg';
 import { KnowledgeError } from '../core/errors.ts';
+import { asSetupError } from './database-errors.ts';
 import { openPool } from './pool.ts';
 import { roles } from './roles.ts';
 
@@ -46,7 +47,7 @@ export class JobQueue implements AsyncDisposable {
       return queue;
     } catch (error) {
       await pool.end();
-      throw error;
+      throw asSetupError(error);
     }
   }
 
@@ -105,7 +106,7 @@ export class JobQueue implements AsyncDisposable {
   }
 
   async #prove(): Promise<void> {
-    const job = await this.#utils.addJob('proof', {}, { jobKey: `proof:${process.pid}`, runAt: farFuture });
+    const job = await this.#utils.addJob('proof', {}, { runAt: farFuture });
     const { rowCount } = await this.#pool.query('select from graphile_worker._private_jobs where id = $1', [
       job.id,
     ]);

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { detailsText, type EventAction, type NewEvent } from '../core/events.ts';
 import type { Queries } from './database.ts';
 
@@ -17,6 +18,23 @@ export async function appendEvent(queries: Queries, event: NewEvent): Promise<vo
       details: detailsText(event.details),
     })
     .execute();
+}
+
+/** What the log last says of a package; null when it says nothing yet. */
+export async function readLastAction(
+  queries: Queries,
+  agentKey: string,
+  environment: string,
+): Promise<EventAction | null> {
+  const row = await queries
+    .selectFrom('knowledge_event')
+    .select('action')
+    .where('agent_key', '=', agentKey)
+    .where('environment', '=', environment)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? (row.action as EventAction) : null;
 }
 
 export interface StoredEvent {
@@ -47,20 +65,27 @@ export interface EventFilter {
   readonly general: boolean;
 }
 
+interface EventPage {
+  readonly limit: number;
+  readonly before: number | null;
+}
+
 /** Events newest first, below `before`. */
 export async function listEvents(
   queries: Queries,
   filter: EventFilter,
-  page: { readonly limit: number; readonly before: number | null },
+  page: EventPage,
 ): Promise<StoredEvent[]> {
-  let query = filtered(queries, filter)
+  const rows = await queries
+    .selectFrom('knowledge_event')
     .leftJoin('actor_name', 'actor_name.actor_id', 'knowledge_event.actor_id')
     .selectAll('knowledge_event')
     .select('actor_name.name as actor_name')
+    .where('sequence', 'in', matching(queries, filter, page))
     .orderBy('sequence', 'desc')
-    .limit(page.limit);
-  if (page.before !== null) query = query.where('sequence', '<', page.before);
-  return (await query.execute()).map((row) => ({
+    .limit(page.limit)
+    .execute();
+  return rows.map((row) => ({
     epoch: row.epoch,
     sequence: row.sequence,
     atMicros: row.at_micros,
@@ -79,19 +104,48 @@ export async function listEvents(
 /** How many events match, counted up to `limit`. */
 export async function countEvents(queries: Queries, filter: EventFilter, limit: number): Promise<number> {
   const row = await queries
-    .selectFrom(filtered(queries, filter).select('sequence').limit(limit).as('matching'))
+    .selectFrom(matching(queries, filter, { limit, before: null }).limit(limit).as('matching'))
     .select((select) => select.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return row.count;
 }
 
-function filtered(queries: Queries, filter: EventFilter) {
-  let query = queries.selectFrom('knowledge_event');
-  if (filter.agentKey !== undefined) query = query.where('agent_key', '=', filter.agentKey);
-  if (filter.environment !== undefined) query = query.where('environment', '=', filter.environment);
-  if (filter.action !== undefined) query = query.where('action', '=', filter.action);
-  if (filter.agents !== null) query = query.where('agent_key', 'in', [...filter.agents, '']);
-  if (filter.environments !== null) query = query.where('environment', 'in', [...filter.environments, '']);
-  if (!filter.general) query = query.where('agent_key', 'is not', null);
-  return query;
+/**
+ * The numbers of the newest events that match, `limit` of them for each agent where agents are named. Agent by agent,
+ * since a list of agents in one condition makes the server read the whole log backwards to find a few.
+ */
+function matching(queries: Queries, filter: EventFilter, page: EventPage) {
+  const agents = intersection(filter.agents, filter.agentKey);
+  const environments = intersection(filter.environments, filter.environment);
+  const newest = (wanted: readonly string[] | null) => {
+    let query = queries
+      .selectFrom('knowledge_event')
+      .select('sequence')
+      .orderBy('sequence', 'desc')
+      .limit(page.limit);
+    if (wanted !== null) query = query.where('agent_key', '=', sql.ref<string>('wanted.agent_key'));
+    // One environment is a place in the index; several are a filter.
+    if (environments?.length === 1) query = query.where('environment', '=', environments[0] ?? '');
+    else if (environments !== null) query = query.where('environment', 'in', [...environments, '']);
+    if (filter.action !== undefined) query = query.where('action', '=', filter.action);
+    if (!filter.general) query = query.where('agent_key', 'is not', null);
+    if (page.before !== null) query = query.where('sequence', '<', page.before);
+    return query;
+  };
+  const all = newest(null);
+  if (agents === null) return all;
+  const wanted = sql<{ agent_key: string }>`(select unnest(${agents}::text[]) as agent_key)`.as('wanted');
+  return queries
+    .selectFrom(wanted)
+    .crossJoinLateral(newest(agents).as('newest'))
+    .select('newest.sequence') as unknown as typeof all;
+}
+
+/** The names that are allowed and asked for; null: every one. */
+function intersection(
+  allowed: readonly string[] | null,
+  asked: string | undefined,
+): readonly string[] | null {
+  if (asked === undefined) return allowed;
+  return allowed === null || allowed.includes(asked) ? [asked] : [];
 }

@@ -3,6 +3,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations as runQueueMigrations } from 'graphile-worker';
 import { Client } from 'pg';
 import { KnowledgeError } from '../core/errors.ts';
+import { asSetupError, sqlState } from './database-errors.ts';
 import { migrations } from './migrations/index.ts';
 import { openPool, startupOptions } from './pool.ts';
 import { ensureRoles, roles } from './roles.ts';
@@ -23,30 +24,43 @@ export interface MigrateOptions {
  * Brings a database to this program's schema: roles, our tables, the job queue's tables, all under one advisory lock
  * on a connection of its own, so that N processes starting at once migrate it once (T16, F46).
  *
- * Throws `KnowledgeError` `UNAVAILABLE` with what was expected where the server is too old or of another encoding.
+ * Throws `KnowledgeError` `UNAVAILABLE` with what was expected where the server is too old, of another encoding or a
+ * standby, or where the administrator's login may not do this.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const client = new Client({ connectionString: options.adminUrl });
   // A server that goes away while we wait for a query is reported by the query; without a listener it would end the process.
   client.on('error', () => undefined);
-  await client.connect();
   try {
+    await client.connect();
     await assertServer(client);
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await ensureRoles(client, loginUserOf(options.applicationUrl));
     await migrateTables(options.adminUrl);
     await migrateQueue(options.adminUrl);
     await options.underLock?.();
+  } catch (error) {
+    throw sqlState(error) === '42501' ? mayNotMigrate(error) : asSetupError(error);
   } finally {
     await client.end();
   }
 }
 
-/** True when every migration of this program has been applied. */
+/**
+ * True when every migration of this program has been applied; false also on a server that has never seen this program.
+ *
+ * Throws `UNAVAILABLE` in plain words where the login may not act as the application's role.
+ */
 export async function isMigrated(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url, options: startupOptions({ role: roles.app }) });
   client.on('error', () => undefined);
-  await client.connect();
+  try {
+    await client.connect();
+  } catch (error) {
+    // The role is made by the first migration: without it there was none.
+    if (sqlState(error) === '22023') return false;
+    throw asSetupError(error);
+  }
   try {
     const table = await client.query(`select to_regclass('agent_knowledge.migration') as name`);
     if (table.rows[0].name === null) return false;
@@ -56,6 +70,15 @@ export async function isMigrated(url: string): Promise<boolean> {
   } finally {
     await client.end();
   }
+}
+
+function mayNotMigrate(error: unknown): KnowledgeError {
+  const found = error instanceof Error ? error.message : String(error);
+  return new KnowledgeError(
+    'UNAVAILABLE',
+    `The administrator's login may not migrate this database: ${found}. It must be a superuser, or own the database and be allowed to create roles.`,
+    { cause: error },
+  );
 }
 
 async function assertServer(client: Client): Promise<void> {

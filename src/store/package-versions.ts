@@ -127,7 +127,7 @@ export async function listVersions(
   if (filter.number !== undefined) query = query.where('v.number', '=', filter.number);
   if (filter.active) query = query.whereRef('v.number', '=', 'p.active_number');
   if (filter.checksum !== undefined) query = query.where('v.checksum', '=', filter.checksum);
-  if (filter.before != null) query = query.where('v.number', '<', filter.before);
+  if (typeof filter.before === 'number') query = query.where('v.number', '<', filter.before);
   query = query.orderBy('v.agent_key').orderBy('v.environment').orderBy('v.number', 'desc');
   if (options.limit !== undefined) query = query.limit(options.limit);
   return (await query.execute()).map(toVersionRow);
@@ -150,20 +150,6 @@ export async function readVersions(
     )
     .execute();
   return rows.map(toVersionRow);
-}
-
-export async function countVersions(
-  queries: Queries,
-  agentKey: string,
-  environment: string,
-): Promise<number> {
-  const row = await queries
-    .selectFrom('package_version')
-    .select((select) => select.fn.countAll<number>().as('count'))
-    .where('agent_key', '=', agentKey)
-    .where('environment', '=', environment)
-    .executeTakeFirstOrThrow();
-  return row.count;
 }
 
 /** How many versions a package has got since `since`, for the hourly limit. */
@@ -295,7 +281,8 @@ export async function listChecksums(
         .onRef('active.number', '=', 'p.active_number'),
     )
     .select(['p.agent_key', 'p.environment', 'newest.checksum as newest', 'active.checksum as active']);
-  if (name) query = query.where('p.agent_key', '=', name.agentKey).where('p.environment', '=', name.environment);
+  if (name)
+    query = query.where('p.agent_key', '=', name.agentKey).where('p.environment', '=', name.environment);
   return (await query.execute()).map((row) => ({
     agentKey: row.agent_key,
     environment: row.environment,

@@ -1,4 +1,4 @@
-import type { Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import type { Sha256 } from '../core/package.ts';
 import type { Queries, Tables } from './database.ts';
 
@@ -114,37 +114,38 @@ export async function endHold(queries: Queries, locked: PackageRow): Promise<voi
   });
 }
 
-/** Adds packages that are new and brings the labels of the others up to date. */
+/**
+ * Adds packages that are new and brings the labels of the others up to date. A package that is as it should be is not
+ * touched: a registry offered again must not wait for the packages that are busy, nor leave a dead row for each.
+ */
 export async function upsertPackages(
   queries: Queries,
   packages: readonly (PackageLabels & { readonly agentKey: string; readonly environment: string })[],
 ): Promise<void> {
-  if (packages.length === 0) return;
-  await queries
-    .insertInto('package')
-    .values(
-      packages.map((row) => ({
-        agent_key: row.agentKey,
-        environment: row.environment,
-        agent_code: row.agentCode,
-        stage: row.stage,
-        package_version: row.packageVersion,
-        registry_version: row.registryVersion,
-        enabled: row.enabled,
-        listed: true,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['agent_key', 'environment']).doUpdateSet((set) => ({
-        agent_code: set.ref('excluded.agent_code'),
-        stage: set.ref('excluded.stage'),
-        package_version: set.ref('excluded.package_version'),
-        registry_version: set.ref('excluded.registry_version'),
-        enabled: set.ref('excluded.enabled'),
-        listed: set.ref('excluded.listed'),
-      })),
-    )
-    .execute();
+  const wanted = JSON.stringify(
+    packages.map((row) => ({
+      agent_key: row.agentKey,
+      environment: row.environment,
+      agent_code: row.agentCode,
+      stage: row.stage,
+      package_version: row.packageVersion,
+      registry_version: row.registryVersion,
+      enabled: row.enabled,
+    })),
+  );
+  await sql`
+    insert into package (agent_key, environment, agent_code, stage, package_version, registry_version, enabled, listed)
+    select w.agent_key, w.environment, w.agent_code, w.stage, w.package_version, w.registry_version, w.enabled, true
+      from jsonb_to_recordset(${wanted}::jsonb) as w (agent_key text, environment text, agent_code text, stage text,
+        package_version text, registry_version text, enabled boolean)
+      left join package p on p.agent_key = w.agent_key and p.environment = w.environment
+      where (p.agent_code, p.stage, p.package_version, p.registry_version, p.enabled, p.listed)
+        is distinct from (w.agent_code, w.stage, w.package_version, w.registry_version, w.enabled, true)
+      order by w.agent_key, w.environment
+    on conflict (agent_key, environment) do update set agent_code = excluded.agent_code, stage = excluded.stage,
+      package_version = excluded.package_version, registry_version = excluded.registry_version,
+      enabled = excluded.enabled, listed = excluded.listed
+  `.execute(queries);
 }
 
 /** Marks every package whose agent the registry no longer lists. */

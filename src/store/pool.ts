@@ -17,8 +17,10 @@ export function openPool(
   config: Omit<PoolConfig, 'connectionString' | 'options'> = {},
 ): Pool {
   const pool = new Pool({ connectionString: url, options: startupOptions(settings), ...config });
-  const dropped = () => undefined; // The query in flight rejects on its own; an idle connection is simply replaced.
   pool.on('error', dropped);
   pool.on('connect', (client) => client.on('error', dropped));
   return pool;
 }
+
+/** The query in flight rejects on its own; an idle connection is simply replaced. */
+function dropped(): void {}

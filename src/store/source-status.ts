@@ -22,11 +22,11 @@ export interface LookReport {
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly message: string | null;
-  /** Tells one failure from another: reason, path and what the file held; null for a success. */
+  /** Tells one failure from another: reason, path and what the file held; null when the look was no failure. */
   readonly failureSignature: string | null;
 }
 
-/** Notes how a look ended; answers the signature of the failure before it, null after a success. */
+/** Notes how a look ended; answers the signature of the last failure before it, however long ago it was. */
 export async function reportLook(
   queries: Queries,
   agentKey: string,
@@ -40,15 +40,14 @@ export async function reportLook(
     .where('environment', '=', environment)
     .executeTakeFirst();
   const now = sql<Date>`clock_timestamp()`;
-  const success = report.state === 'ok';
   const values = {
     state: report.state,
     last_look_at: now,
     outcome: report.outcome,
     reason: report.reason,
     message: report.message,
-    failure_signature: report.failureSignature,
-    ...(success ? { last_success_at: now } : {}),
+    ...(report.failureSignature === null ? {} : { failure_signature: report.failureSignature }),
+    ...(report.state === 'ok' ? { last_success_at: now } : {}),
   };
   await queries
     .insertInto('source_status')
@@ -57,6 +56,8 @@ export async function reportLook(
     .execute();
   return before?.failure_signature ?? null;
 }
+
+// Both of the following touch many rows in one statement, always in the same order, so that they cannot meet crosswise.
 
 /** Notes in one statement that many packages were looked at and found unchanged. */
 export async function reportUnchanged(
@@ -70,19 +71,25 @@ export async function reportUnchanged(
     insert into source_status (agent_key, environment, state, last_look_at, last_success_at, outcome)
     select agent_key, environment, 'ok', clock_timestamp(), clock_timestamp(), 'UNCHANGED'
       from unnest(${agents}::text[], ${environments}::text[]) as looked (agent_key, environment)
+      order by agent_key collate "C", environment collate "C"
     on conflict (agent_key, environment) do update set state = 'ok', last_look_at = excluded.last_look_at,
-      last_success_at = excluded.last_success_at, outcome = 'UNCHANGED', reason = null, message = null,
-      failure_signature = null
+      last_success_at = excluded.last_success_at, outcome = 'UNCHANGED', reason = null, message = null
   `.execute(queries);
 }
 
-/** Notes which packages the daemons watch by themselves. */
+/** Notes which packages the daemons watch by themselves; what is noted already is not touched. */
 export async function markWatched(queries: Queries, environments: readonly string[]): Promise<void> {
   await sql`
     insert into source_status (agent_key, environment, watched)
-    select agent_key, environment, enabled and listed and environment = any(${[...environments]}::text[]) from package
+    select p.agent_key, p.environment, wanted.watched
+      from package p
+      cross join lateral (
+        select p.enabled and p.listed and p.environment = any(${[...environments]}::text[]) as watched
+      ) wanted
+      left join source_status s on s.agent_key = p.agent_key and s.environment = p.environment
+      where s.watched is distinct from wanted.watched
+      order by p.agent_key, p.environment
     on conflict (agent_key, environment) do update set watched = excluded.watched
-    where source_status.watched is distinct from excluded.watched
   `.execute(queries);
 }
 

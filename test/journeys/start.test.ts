@@ -46,15 +46,16 @@ async function someFile(dataDir: string): Promise<string> {
 }
 
 describe.each([
-  { who: 'as the user of the suite', user: null },
-  ...(ordinaryUser ? [{ who: 'as an ordinary user', user: ordinaryUser }] : []),
-])('npm start, $who', ({ user }) => {
+  { who: 'as the user of the suite', user: null, settle: 'settled' },
+  ...(ordinaryUser ? [{ who: 'as an ordinary user', user: ordinaryUser, settle: 'fast' }] : []),
+])('npm start, $who', ({ user, settle }) => {
   test('serves v1 of the sample, makes v2 of a save, keeps a rollback, ends without a trace and goes on with v3', async () => {
     const dataDir = await newDataDir(user);
     const env = {
       AGENT_KNOWLEDGE_DATA_DIR: dataDir,
       AGENT_KNOWLEDGE_PORT: '0',
       AGENT_KNOWLEDGE_RESYNC_SECONDS: '1',
+      AGENT_KNOWLEDGE_SETTLE: settle,
     };
     const first = runCommand(['start'], { env, user });
     await using _first = first;
@@ -101,7 +102,11 @@ describe.each([
 
 test('the pasted curl works as it stands, and shows neither the key nor the database password', async () => {
   const dataDir = await newDataDir(null);
-  const env = { AGENT_KNOWLEDGE_DATA_DIR: dataDir, AGENT_KNOWLEDGE_PORT: '0' };
+  const env = {
+    AGENT_KNOWLEDGE_DATA_DIR: dataDir,
+    AGENT_KNOWLEDGE_PORT: '0',
+    AGENT_KNOWLEDGE_SETTLE: 'fast',
+  };
   const started = runCommand(['start'], { env });
   await using _started = started;
   await ready(started);
@@ -114,7 +119,11 @@ test('the pasted curl works as it stands, and shows neither the key nor the data
 
 test('a second start on the same data folder is refused in words and leaves the first one running', async () => {
   const dataDir = await newDataDir(null);
-  const env = { AGENT_KNOWLEDGE_DATA_DIR: dataDir, AGENT_KNOWLEDGE_PORT: '0' };
+  const env = {
+    AGENT_KNOWLEDGE_DATA_DIR: dataDir,
+    AGENT_KNOWLEDGE_PORT: '0',
+    AGENT_KNOWLEDGE_SETTLE: 'fast',
+  };
   const first = runCommand(['start'], { env });
   await using _first = first;
   const server = { url: await ready(first), dataDir };
@@ -155,7 +164,11 @@ test('wrong settings stop the start with every fault at once', async () => {
 
 test('a start killed with -9 takes API and daemon with it, and the next one adopts its database', async () => {
   const dataDir = await newDataDir(null);
-  const env = { AGENT_KNOWLEDGE_DATA_DIR: dataDir, AGENT_KNOWLEDGE_PORT: '0' };
+  const env = {
+    AGENT_KNOWLEDGE_DATA_DIR: dataDir,
+    AGENT_KNOWLEDGE_PORT: '0',
+    AGENT_KNOWLEDGE_SETTLE: 'fast',
+  };
   const first = runCommand(['start'], { env });
   await ready(first);
   await first.end('SIGKILL');

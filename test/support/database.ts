@@ -33,9 +33,7 @@ export const testPolicy: Policy = {
   secondPersonEnvironments: [],
 };
 
-export async function createTestDatabase(
-  options: { onStatement?: (statement: string) => void } = {},
-): Promise<TestDatabase> {
+export async function createTestDatabase(): Promise<TestDatabase> {
   const server = inject('testServer');
   const name = `test_${randomBytes(6).toString('hex')}`;
   await cloneTemplate(server.superuserUrl, name);
@@ -44,7 +42,7 @@ export async function createTestDatabase(
   application.username = server.loginUser;
   application.password = server.loginPassword;
   const applicationUrl = application.href;
-  const database = await Database.open({ url: applicationUrl, ...options });
+  const database = await Database.open({ url: applicationUrl });
   const queue = await JobQueue.open(applicationUrl);
   const actorId = await database.read((queries) => addActor(queries, 'local', 'test'));
   return {

@@ -1,5 +1,5 @@
 import type { Registry } from '../../src/core/package.ts';
-import { parseRegistry } from '../../src/core/registry.ts';
+import { parseRegistry } from '../../src/core/registry/registry.ts';
 
 /** A piece of a registry that a test may get wrong. */
 export type Json = Record<string, unknown>;

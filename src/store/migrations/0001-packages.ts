@@ -62,6 +62,7 @@ insert into registry_state default values;
 
 -- ------------------------------------------------------------------------------- reference: one package, one pointer
 
+-- Agent key and environment are compared as bytes wherever they stand: a join between two collations uses no index.
 create table package (
   agent_key text collate "C" not null,
   environment text collate "C" not null,
@@ -155,8 +156,8 @@ create table knowledge_event (
   actor_id bigint not null references actor,
   actor_ref text not null,
   action text not null,
-  agent_key text,
-  environment text,
+  agent_key text collate "C",
+  environment text collate "C",
   subject text,
   details text not null,
   previous_hash text not null,
@@ -173,6 +174,7 @@ create table knowledge_event (
   constraint "an event is about a package or about none" check (num_nulls(agent_key, environment) in (0, 2))
 );
 create index knowledge_event_by_package on knowledge_event (agent_key, environment, sequence desc);
+create index knowledge_event_by_agent on knowledge_event (agent_key, sequence desc);
 create index knowledge_event_by_action on knowledge_event (action, sequence desc);
 
 -- The head of the chain. Its row lock is the log's one small lock, taken last and held to commit, so that sequences
@@ -257,18 +259,28 @@ end $$;
 create trigger package_delete before delete on package for each row execute function package_delete();
 create trigger package_truncate before truncate on package for each statement execute function package_delete();
 
--- T18: whoever moves a pointer says so in the log, in the same transaction, or does not move it.
+-- T18: whoever moves a pointer says so in the log, in the same transaction, or does not move it. The foreign key says
+-- the rest; it is said again here, since a session in replica role passes foreign keys and not this.
 create function package_pointer_has_event() returns trigger language plpgsql security definer
 set search_path = agent_knowledge, pg_temp as $$
 begin
+  -- Newest first: the event is the package's last but one or two, however long its history is.
   if not exists (
     select from knowledge_event e
     where e.agent_key = new.agent_key and e.environment = new.environment
       and e.transaction_id = pg_current_xact_id()
       and e.action in ('agent.knowledge_loaded', 'agent.knowledge_rollback')
+    order by e.sequence desc limit 1
   ) then
     raise exception 'The pointer of %/% was moved without an event in the same transaction.',
       new.agent_key, new.environment using errcode = 'integrity_constraint_violation';
+  end if;
+  if not exists (
+    select from package_version v
+    where v.agent_key = new.agent_key and v.environment = new.environment and v.number = new.active_number
+  ) then
+    raise exception 'The pointer of %/% names v%, which this package does not have.',
+      new.agent_key, new.environment, new.active_number using errcode = 'foreign_key_violation';
   end if;
   return null;
 end $$;
@@ -276,6 +288,24 @@ create constraint trigger package_pointer_has_event after update of active_numbe
   deferrable initially deferred for each row
   when (new.active_number is distinct from old.active_number)
   execute function package_pointer_has_event();
+
+-- K-061: a number that is given out is used, by a version of the same transaction; else it would be a gap for ever.
+create function package_number_is_used() returns trigger language plpgsql security definer
+set search_path = agent_knowledge, pg_temp as $$
+begin
+  if not exists (
+    select from package_version v
+    where v.agent_key = new.agent_key and v.environment = new.environment and v.number = new.next_number - 1
+  ) then
+    raise exception 'v% of %/% was given out and not used.', new.next_number - 1, new.agent_key, new.environment
+      using errcode = 'integrity_constraint_violation';
+  end if;
+  return null;
+end $$;
+create constraint trigger package_number_is_used after update of next_number on package
+  deferrable initially deferred for each row
+  when (new.next_number is distinct from old.next_number)
+  execute function package_number_is_used();
 
 -- ----------------------------------------------------------------------------------------------- rules: the versions
 
@@ -375,8 +405,8 @@ create sequence look_ticket as bigint;
 
 create table refresh_attempt (
   id text primary key,
-  agent_key text not null,
-  environment text not null,
+  agent_key text collate "C" not null,
+  environment text collate "C" not null,
   actor_id bigint not null references actor,
   accept_shrink boolean not null default false,
   state text not null default 'QUEUED',
@@ -397,8 +427,8 @@ create table refresh_attempt (
 create index refresh_attempt_open on refresh_attempt (agent_key, environment) where state <> 'DONE';
 
 create table source_status (
-  agent_key text not null,
-  environment text not null,
+  agent_key text collate "C" not null,
+  environment text collate "C" not null,
   watched boolean not null default false,
   state text not null default 'unknown',
   last_look_at timestamptz,
