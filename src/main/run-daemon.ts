@@ -21,6 +21,7 @@ export async function runDaemon(settings: Settings): Promise<void> {
   const urls = await findDatabase(settings);
   if (settings.migrate === 'auto') await setUpDatabase(settings, urls);
   await using context = await openContext(settings, urls.applicationUrl);
+  for (const fault of await context.database.faults()) logger.error(fault);
   const looker = await makeLooker(context, { id: uuidv7(), kind: 'daemon', name: `daemon on ${hostname()}` });
   await using source = openLocalSource({ root: settings.localPath });
   await using daemon = await Daemon.start({

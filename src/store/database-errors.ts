@@ -67,7 +67,11 @@ function unavailableText(state: string, message: string): string | null {
     return 'Another change of this package is under way; nothing was changed. Ask again.';
   if (refusedStates.has(state) || message === 'timeout exceeded when trying to connect')
     return 'The database cannot answer now; nothing was changed. Ask again in a moment.';
-  if (lostStates.has(state) || state.startsWith('08') || /^Connection (terminated|ended)/.test(message))
+  if (
+    lostStates.has(state) ||
+    state.startsWith('08') ||
+    /^Connection (terminated|ended)|is not queryable$/.test(message)
+  )
     return 'The connection to the database was lost; whether a change was made is not known. Ask again in a moment, with the same idempotency key where you gave one.';
   if (setupText(state, message) !== null)
     return 'The database does not let this server in; an administrator must look. Nothing was changed.';

@@ -43,7 +43,7 @@ export class Database implements AsyncDisposable {
   /** Runs one read, or several that need no common snapshot. */
   async read<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     try {
-      return await work(this.#orm.em.fork().getKysely<Tables>());
+      return await work(this.#queries());
     } catch (error) {
       throw asKnowledgeError(error);
     }
@@ -57,7 +57,9 @@ export class Database implements AsyncDisposable {
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#orm.em.fork().transactional((em) => work(em.getKysely<Tables>()));
+        // The query builder's own transaction: the ORM's keeps the connection of a transaction whose rollback fails, so
+        // that a pool would lose one for every connection that the server drops.
+        return await this.#queries().transaction().execute(work);
       } catch (error) {
         if (attempt === maxAttempts || !isRetryable(error)) throw asKnowledgeError(error);
         // Those who met in a deadlock must not meet again.
@@ -72,7 +74,7 @@ export class Database implements AsyncDisposable {
    */
   async faults(): Promise<readonly string[]> {
     try {
-      return await findDatabaseFaults(this.#orm.em.fork().getKysely<Tables>());
+      return await findDatabaseFaults(this.#queries());
     } catch (error) {
       throw asSetupError(error);
     }
@@ -80,6 +82,10 @@ export class Database implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#orm.close(true);
+  }
+
+  #queries(): Queries {
+    return this.#orm.em.fork().getKysely<Tables>();
   }
 }
 
