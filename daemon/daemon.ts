@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import type { Logger } from '../src/core/logger.ts';
 import type { SettleTimes } from '../src/core/settle-window.ts';
 import type { Context } from '../src/operations/context.ts';
@@ -37,9 +36,6 @@ export interface DaemonOptions {
 /** How often a daemon says that it lives; dead after 15 s of silence. */
 const beatMs = 5000;
 
-/** Passes over files and database under way at once, over all packages. */
-const passesAtOnce = 4;
-
 /**
  * Keeps packages in step with their source: three independent nets of hints (watcher, stat sweep, full resync), requests
  * from doors, and one looker per package that turns hints into looks. Any number of daemons may run (G12); nothing here
@@ -64,7 +60,7 @@ export class Daemon implements AsyncDisposable {
       read: options.registry.read,
       print: () => options.local.statPrint(options.registry.path),
     });
-    this.#pool = new LookerPool({ ...options, registry: this.#registry, limit: pLimit(passesAtOnce) });
+    this.#pool = new LookerPool({ ...options, registry: this.#registry });
     this.#hints = new LocalHints({
       ...options.local,
       registryPath: options.registry.path,

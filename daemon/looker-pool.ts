@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import pLimit from 'p-limit';
 import type { Logger } from '../src/core/logger.ts';
 import type { PackageDefinition } from '../src/core/package.ts';
 import type { SettleHint, SettleTimes } from '../src/core/settle-window.ts';
@@ -24,14 +25,17 @@ export interface LookerPoolOptions {
   readonly registry: RegistryKeeper;
   readonly watchEnvironments: readonly string[];
   readonly settleTimes: (environment: string) => SettleTimes;
-  readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onLook: LookReporter;
 }
+
+/** Passes over files and database under way at once, over all packages. */
+const passesAtOnce = 4;
 
 /** One looker per package, made when it is first needed; knows which packages the registry has watched. */
 export class LookerPool {
   readonly #options: LookerPoolOptions;
   readonly #lookers = new Map<string, PackageLooker>();
+  readonly #limit = pLimit(passesAtOnce);
 
   constructor(options: LookerPoolOptions) {
     this.#options = options;
@@ -93,9 +97,14 @@ export class LookerPool {
   #lookerOf(name: PackageName): PackageLooker {
     const known = this.#lookers.get(keyOf(name));
     if (known) return known;
-    const { clock, limit, settleTimes } = this.#options;
+    const { clock, settleTimes } = this.#options;
     const steps = lookStepsOf(name, this.#options);
-    const looker = new PackageLooker({ steps, clock, limit, times: settleTimes(name.environment) });
+    const looker = new PackageLooker({
+      steps,
+      clock,
+      limit: this.#limit,
+      times: settleTimes(name.environment),
+    });
     this.#lookers.set(keyOf(name), looker);
     return looker;
   }

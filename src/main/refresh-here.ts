@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import pLimit from 'p-limit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Settings } from '../../config/settings.ts';
 import { systemClock } from '../../daemon/clock.ts';
@@ -14,9 +13,6 @@ import { awaitRefresh, requestRefresh } from '../operations/request-refresh.ts';
 import { openLocalSource } from '../source/local-source.ts';
 import { readRegistryFile, statPrint } from '../source/registry-file.ts';
 import { jsonLogger } from './logger.ts';
-
-/** Passes over files and database under way at once, over all packages. */
-const passesAtOnce = 4;
 
 /**
  * A refresh without a daemon: this process looks as a daemon would, with the same registry, tickets and quiet times, and
@@ -49,7 +45,6 @@ export async function refreshHere(
     clock: systemClock,
     watchEnvironments: settings.watchEnvironments,
     settleTimes: (environment) => settleTimes[settings.settle[environment] ?? 'settled'],
-    limit: pLimit(passesAtOnce),
     onLook: () => undefined, // What a look came to is read from its request.
   });
   const refreshes = await askAndLook(call, pool, request);

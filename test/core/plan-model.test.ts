@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { sha256 } from '../../src/core/checksum.ts';
 import type { FileLook, PackageLook } from '../../src/core/look.ts';
 import type { FileDefinition, PackageDefinition, RelativePath } from '../../src/core/package.ts';
@@ -14,6 +14,7 @@ import { judgeLook, planRefresh } from '../../src/core/plan-refresh.ts';
 
 const long = process.env['AGENT_KNOWLEDGE_TEST_LONG'] === '1';
 const numRuns = long ? 20_000 : 500;
+if (long) vi.setConfig({ testTimeout: 600_000 });
 
 const definition: PackageDefinition = {
   agentKey: 'agent',

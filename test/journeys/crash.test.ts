@@ -162,7 +162,9 @@ async function ask(url: string, query: string): Promise<Record<string, unknown>>
 }
 
 /** Every invariant that a crash could break, asked of the database itself. */
-async function assertWhole(acknowledged: Acknowledged): Promise<void> {
+async function assertWhole(all: Acknowledged): Promise<void> {
+  // What is acknowledged while the database is being read may be newer than what is read.
+  const acknowledged = { versions: [...all.versions], generations: [...all.generations] };
   const { rows } = await database.asSuperuser((client) =>
     client.query(`
       select p.agent_key, p.next_number, p.active_number, p.generation,
