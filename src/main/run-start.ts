@@ -20,7 +20,7 @@ const startLock = 4_104_118_202;
 export async function runStart(settings: Settings): Promise<void> {
   const stop = untilAskedToStop();
   await using stack = new AsyncDisposableStack();
-  const urls = await openDatabase(settings, stack);
+  const { ended, ...urls } = await openDatabase(settings, stack);
   const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, urls) : null;
   await offerSample(settings);
   const environment = {
@@ -41,9 +41,17 @@ export async function runStart(settings: Settings): Promise<void> {
     printBanner(settings, `${url ?? ''}/graphql`, madeKey !== null);
     for (const line of lines) printEvent(line);
     banner = true;
-    const reason = await Promise.race([stop, api.failed, daemon.failed]);
+    const trouble = Promise.race([ended, api.failed, daemon.failed]);
+    const reason = await Promise.race([stop, trouble.then(fail)]);
     console.log(`\nStopping (${reason}) …`);
   }
+}
+
+/** A part that ended by itself ends the whole, which must not look like a success. */
+function fail(words: string): string {
+  process.exitCode = 1;
+  console.error(words);
+  return words;
 }
 
 /** The signal as a race's loser: what waits for a child's readiness ends when the person has had enough. */
@@ -55,9 +63,10 @@ async function asNever(stop: Promise<string>): Promise<undefined> {
 async function openDatabase(
   settings: Settings,
   stack: AsyncDisposableStack,
-): Promise<{ adminUrl: string; applicationUrl: string }> {
+): Promise<{ adminUrl: string; applicationUrl: string; ended: Promise<string> }> {
   if (settings.databaseUrl !== null) {
     return {
+      ended: Promise.withResolvers<string>().promise, // Its end is nobody's here: the pools wait for it to come back.
       applicationUrl: settings.databaseUrl,
       adminUrl: settings.databaseAdminUrl ?? settings.databaseUrl,
     };
@@ -77,7 +86,12 @@ async function openDatabase(
     throw error;
   }
   stack.defer(() => embedded.stop());
-  return embedded;
+  const { adminUrl, applicationUrl } = embedded;
+  const log = join(settings.dataDir, 'postgres.log');
+  const ended = embedded.exited.then(
+    () => `PostgreSQL ended; ${log} may say why. "npm start" starts it again.`,
+  );
+  return { adminUrl, applicationUrl, ended };
 }
 
 /** One `start` per data folder: the lock is a session of the database, so it ends with the process that holds it. */

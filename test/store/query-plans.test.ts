@@ -6,6 +6,7 @@ import { findPackage } from '../../src/store/packages.ts';
 import { readSourceStatus } from '../../src/store/source-status.ts';
 import { openSession } from '../support/attempts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openLooks } from '../support/looks.ts';
 import { recordStatements } from '../support/statements.ts';
 
 /*
@@ -88,6 +89,38 @@ it.each(reads)('%s is found by indexes alone', async (_, read) => {
 
 it('a page of a history costs a page, not the versions before it: it is read in order, without a sort', async () => {
   expect(await planOf(pageOfHistory)).not.toContain('Sort');
+});
+
+it('moving a pointer reads a handful of events, however many the package has', async () => {
+  const agent = (await openLooks(database)).agent();
+  for (const text of ['one', 'two']) await agent.refresh(text);
+  const key = agent.name.agentKey;
+  const session = await openSession(database.superuserUrl);
+  await session.query('alter table knowledge_event disable trigger user');
+  await session.query(
+    `insert into knowledge_event (epoch, sequence, at_micros, actor_id, actor_ref, action, agent_key, environment, details,
+       previous_hash, hash, transaction_id)
+     select 1, 1000000 + i, i, 1, '', 'agent.knowledge_loaded', '${key}', 'production', '{}', '', '', '1'
+     from generate_series(1, 20000) i`,
+  );
+  await session.query('alter table knowledge_event enable trigger user');
+  await session.query('alter table knowledge_event enable always trigger event_append');
+  await session.query('analyze knowledge_event');
+  await session.query('begin');
+  await session.query(
+    `insert into knowledge_event (actor_id, action, agent_key, environment, details)
+     values (1, 'agent.knowledge_rollback', '${key}', 'production', '{}')`,
+  );
+  await session.query(
+    `update package set active_number = 1 where agent_key = '${key}' and environment = 'production'`,
+  );
+  await session.query('set constraints all immediate');
+  const { rows } = await session.query<{ read: number }>(
+    `select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
+     where relid = 'knowledge_event'::regclass`,
+  );
+  await session.end();
+  expect(rows[0]!.read).toBeLessThan(10);
 });
 
 it('without an index would be a scan: the control', async () => {

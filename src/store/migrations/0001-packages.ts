@@ -176,6 +176,8 @@ create table knowledge_event (
 create index knowledge_event_by_package on knowledge_event (agent_key, environment, sequence desc);
 create index knowledge_event_by_agent on knowledge_event (agent_key, sequence desc);
 create index knowledge_event_by_action on knowledge_event (action, sequence desc);
+-- For the rule that a pointer move has an event: without it every move would read the package's whole log.
+create index knowledge_event_by_transaction on knowledge_event (transaction_id);
 
 -- The head of the chain. Its row lock is the log's one small lock, taken last and held to commit, so that sequences
 -- become visible in order and a reader's cursor loses nothing (G13).
@@ -264,13 +266,11 @@ create trigger package_truncate before truncate on package for each statement ex
 create function package_pointer_has_event() returns trigger language plpgsql security definer
 set search_path = agent_knowledge, pg_temp as $$
 begin
-  -- Newest first: the event is the package's last but one or two, however long its history is.
   if not exists (
     select from knowledge_event e
     where e.agent_key = new.agent_key and e.environment = new.environment
       and e.transaction_id = pg_current_xact_id()
       and e.action in ('agent.knowledge_loaded', 'agent.knowledge_rollback')
-    order by e.sequence desc limit 1
   ) then
     raise exception 'The pointer of %/% was moved without an event in the same transaction.',
       new.agent_key, new.environment using errcode = 'integrity_constraint_violation';
