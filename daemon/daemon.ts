@@ -33,6 +33,9 @@ export interface DaemonOptions {
   readonly onLook: LookReporter;
 }
 
+/** Faults of a registry that the log names; `registry check` lists them all (T44). */
+const toldAtOnce = 5;
+
 /** How often a daemon says that it lives; dead after 15 s of silence. */
 const beatMs = 5000;
 
@@ -143,11 +146,18 @@ export class Daemon implements AsyncDisposable {
   #tellRegistry(): void {
     const { registry, faults } = this.#registry.inForce;
     const { logger } = this.#options;
-    for (const fault of faults) logger.error(`registry refused: ${fault.message}`, { code: fault.code });
-    if (faults.length > 0)
-      logger.error(registry ? 'the last good registry stays in force' : 'there is no registry in force');
-    for (const warning of registry?.warnings ?? [])
+    for (const fault of faults.slice(0, toldAtOnce)) {
+      logger.error(`registry refused: ${fault.message}`, { code: fault.code });
+    }
+    if (faults.length > 0) {
+      const more = faults.length > toldAtOnce ? `${faults.length - toldAtOnce} more faults; ` : '';
+      logger.error(
+        `${more}${registry ? 'the last good registry stays in force' : 'there is no registry in force'}`,
+      );
+    }
+    for (const warning of registry?.warnings.slice(0, toldAtOnce) ?? []) {
       logger.warn(`registry: ${warning.message}`, { code: warning.code });
+    }
   }
 
   async #watch(): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeWorkerUtils, run, Logger, type Runner, type WorkerUtils } from 'graphile-worker';
 import type { Pool } from 'pg';
 import { KnowledgeError } from '../core/errors.ts';
@@ -27,6 +28,8 @@ export class JobQueue implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #utils: WorkerUtils;
   #runner: Runner | undefined;
+  #working: Promise<void> | undefined;
+  readonly #closing = new AbortController();
 
   private constructor(pool: Pool, utils: WorkerUtils) {
     this.#pool = pool;
@@ -68,27 +71,45 @@ export class JobQueue implements AsyncDisposable {
     );
   }
 
-  /** Starts to take jobs; a handler that throws is tried again with back-off. */
+  /**
+   * Takes jobs from now on; a handler that throws is tried again with back-off. A runner gives up when the database is
+   * away for a while; another one takes its place until the queue is closed (F20).
+   */
   async work(handlers: QueueHandlers, concurrency: number): Promise<void> {
-    this.#runner = await run({
-      pgPool: this.#pool,
-      schema: 'graphile_worker',
-      concurrency,
-      pollInterval: 1000,
-      noHandleSignals: true,
-      logger: silent,
-      taskList: {
-        refresh: async (payload) => handlers.refresh(payload as PackageName),
-        resync: async () => handlers.resync(),
-      },
-    });
+    const start = () =>
+      run({
+        pgPool: this.#pool,
+        schema: 'graphile_worker',
+        concurrency,
+        pollInterval: 1000,
+        noHandleSignals: true,
+        logger: silent,
+        taskList: {
+          refresh: async (payload) => handlers.refresh(payload as PackageName),
+          resync: async () => handlers.resync(),
+        },
+      });
+    this.#runner = await start();
+    this.#working = this.#keepWorking(this.#runner, start);
   }
 
   /** Stops taking jobs, lets those under way end, closes the pool. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#runner) await this.#runner.stop();
+    this.#closing.abort();
+    await this.#runner?.stop().catch(() => undefined); // It has stopped by itself: the database was away.
+    await this.#working;
     await this.#utils.release();
     if (!this.#pool.ended) await this.#pool.end();
+  }
+
+  async #keepWorking(first: Runner, start: () => Promise<Runner>): Promise<void> {
+    for (let runner: Runner | null = first; ;) {
+      await runner?.promise.catch(() => undefined); // Whatever ended it, the next one begins anew.
+      await sleep(restartDelayMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      if (this.#closing.signal.aborted) return;
+      runner = await start().catch(() => null);
+      if (runner !== null) this.#runner = runner;
+    }
   }
 
   async #add(task: string, payload: object, spec: Parameters<WorkerUtils['addJob']>[2]): Promise<void> {
@@ -119,6 +140,9 @@ export class JobQueue implements AsyncDisposable {
     }
   }
 }
+
+/** Milliseconds until a runner that gave up is replaced. */
+const restartDelayMs = 1000;
 
 // The queue's own chatter is not about knowledge; its failures reach us as rejections and as jobs tried again.
 const silent = new Logger(() => () => undefined);
