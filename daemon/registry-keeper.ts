@@ -23,6 +23,7 @@ export class RegistryKeeper {
   readonly #print: () => Promise<string>;
   #lastPrint = '';
   #last: Promise<void> = Promise.resolve();
+  #next: Promise<RegistryInForce> | null = null;
   #inForce: RegistryInForce = { registry: null, faults: [], changed: false };
 
   constructor(options: {
@@ -52,14 +53,21 @@ export class RegistryKeeper {
     if ((await this.#print()) !== this.#lastPrint) await this.look();
   }
 
-  /** Reads the file and puts it in force, or keeps what is; one reading after the other. */
-  async look(): Promise<RegistryInForce> {
-    const looking = this.#last.then(() => this.#lookNow());
-    this.#last = looking.then(
-      () => undefined,
-      () => undefined, // Whoever asked for this reading is told; the next one starts afresh.
-    );
-    return looking;
+  /**
+   * Reads the file and puts it in force, or keeps what is. One reading after the other, and one that has not begun yet
+   * serves everybody who asks meanwhile: a file that is written all the time makes no queue.
+   */
+  look(): Promise<RegistryInForce> {
+    this.#next ??= this.#last.then(() => {
+      this.#next = null;
+      const looking = this.#lookNow();
+      this.#last = looking.then(
+        () => undefined,
+        () => undefined, // Whoever asked for this reading is told; the next one starts afresh.
+      );
+      return looking;
+    });
+    return this.#next;
   }
 
   async #lookNow(): Promise<RegistryInForce> {

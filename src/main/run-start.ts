@@ -1,17 +1,13 @@
-import { fork, type ChildProcess } from 'node:child_process';
 import { cp, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
 import type { Settings } from '../../config/settings.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import { startEmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { projectRoot } from './environment.ts';
-import { untilAskedToStop, type ChildMessage } from './lifetime.ts';
+import { Child } from './child.ts';
+import { untilAskedToStop } from './lifetime.ts';
 import { adminKeyPath, setUpDatabase } from './setup-database.ts';
-
-/** Any number that no other program is likely to have chosen. */
-const startLock = 4_104_118_202;
+import { takeStartLock } from './start-lock.ts';
 
 /**
  * `start`: everything on one machine. Starts or adopts the embedded PostgreSQL (or uses the database the settings name),
@@ -94,22 +90,6 @@ async function openDatabase(
   return { adminUrl, applicationUrl, ended };
 }
 
-/** One `start` per data folder: the lock is a session of the database, so it ends with the process that holds it. */
-async function takeStartLock(adminUrl: string, dataDir: string): Promise<AsyncDisposable> {
-  const client = new Client({ connectionString: adminUrl });
-  client.on('error', () => undefined); // The server's end is noticed by everybody who uses it.
-  await client.connect();
-  const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [startLock]);
-  if (rows[0].taken !== true) {
-    await client.end();
-    throw new KnowledgeError(
-      'CONFLICT',
-      `Another "npm start" is running on ${dataDir}. Stop it first, or set AGENT_KNOWLEDGE_DATA_DIR.`,
-    );
-  }
-  return { [Symbol.asyncDispose]: () => client.end().catch(() => undefined) };
-}
-
 /** Copies the sample folder where the knowledge folder does not exist, once and whole. */
 async function offerSample(settings: Settings): Promise<void> {
   if (await exists(settings.localPath)) return;
@@ -159,48 +139,4 @@ function shellQuote(text: string): string {
 
 function printEvent(text: string): void {
   console.log(`${new Date().toTimeString().slice(0, 8)}  ${text}`);
-}
-
-/** One of our own processes; closing it asks it to stop, and ends it when it does not. */
-class Child implements AsyncDisposable {
-  readonly ready: Promise<Extract<ChildMessage, { type: 'ready' }>>;
-  /** Resolves, with words, when it ends. */
-  readonly failed: Promise<string>;
-  readonly #process: ChildProcess;
-
-  static start(command: 'serve' | 'daemon', env: NodeJS.ProcessEnv, onLine?: (text: string) => void): Child {
-    return new Child(command, env, onLine ?? (() => undefined));
-  }
-
-  private constructor(command: 'serve' | 'daemon', env: NodeJS.ProcessEnv, onLine: (text: string) => void) {
-    // A session of its own: Ctrl-C reaches this process, which stops the others in order.
-    this.#process = fork(fileURLToPath(new URL('agent-knowledge.mjs', import.meta.url)), [command], {
-      env,
-      execPath: process.execPath,
-      detached: true,
-    });
-    const { promise, resolve, reject } = Promise.withResolvers<Extract<ChildMessage, { type: 'ready' }>>();
-    this.ready = promise;
-    this.ready.catch(() => undefined); // Who waits for it is told; nobody else needs to be.
-    this.#process.on('message', (message) => {
-      const told = message as ChildMessage;
-      if (told.type === 'ready') resolve(told);
-      else onLine(told.text);
-    });
-    this.failed = new Promise((ended) => {
-      this.#process.on('exit', (code, signal) => {
-        const words = `${command} ended with ${signal ?? `exit code ${code}`}`;
-        reject(new KnowledgeError('UNAVAILABLE', `${words}; its own words stand above.`));
-        ended(words);
-      });
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    this.#process.kill('SIGTERM');
-    const timer = setTimeout(() => this.#process.kill('SIGKILL'), 15_000);
-    await this.failed;
-    clearTimeout(timer);
-  }
 }

@@ -33,7 +33,7 @@ export async function activateVersion(context: CallContext, input: ActivateInput
   requireScope(context.caller, 'ai.knowledge.rollback');
   const name = resolvePackage(context, input.agentKey, input.environment);
   const reason = typeof input.reason === 'string' ? parseReason(input.reason) : null;
-  await once(context, 'activate', input, async (queries) => {
+  await once(context, { mutation: 'activate', input, subject: name }, async (queries) => {
     const row = await lockExisting(queries, name);
     const target = await findTarget(queries, name, input.knowledgeVersion);
     const plan = planMove(

@@ -28,7 +28,7 @@ export async function holdPackage(context: CallContext, input: HoldInput): Promi
   requireScope(context.caller, 'ai.knowledge.rollback');
   const name = resolvePackage(context, input.agentKey, input.environment);
   const reason = parseReason(input.reason);
-  await once(context, 'hold', input, async (queries) => {
+  await once(context, { mutation: 'hold', input, subject: name }, async (queries) => {
     const row = await lockExisting(queries, name);
     if (row.hold?.cause !== 'OPERATOR' || row.hold.reason !== reason) {
       const reasonHash = await keepRemark(queries, reason);
@@ -58,7 +58,7 @@ export interface ReleaseInput {
 export async function releasePackage(context: CallContext, input: ReleaseInput): Promise<PackageName> {
   requireScope(context.caller, 'ai.knowledge.rollback');
   const name = resolvePackage(context, input.agentKey, input.environment);
-  await once(context, 'release', input, async (queries) => {
+  await once(context, { mutation: 'release', input, subject: name }, async (queries) => {
     const row = await lockExisting(queries, name);
     if (row.hold !== null) await applyRelease(queries, row, context.caller.actorId);
     if (input.activateNewest) await activateNewest(queries, row, context);

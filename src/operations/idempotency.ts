@@ -3,7 +3,9 @@ import { sha256 } from '../core/checksum.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import type { Queries } from '../store/database.ts';
 import { keepIdempotencyKey, takeIdempotencyKey } from '../store/idempotency-keys.ts';
+import type { PackageName } from '../store/job-queue.ts';
 import type { CallContext } from './context.ts';
+import { subjectOf } from './names.ts';
 
 /**
  * Runs a mutation's transaction, once per idempotency key where the caller gives one: `work` answers a reference to its
@@ -11,12 +13,12 @@ import type { CallContext } from './context.ts';
  */
 export async function once(
   context: CallContext,
-  mutation: string,
-  input: { readonly idempotencyKey?: string | null | undefined },
+  { mutation, input, subject }: Mutation,
   work: (queries: Queries) => Promise<string>,
 ): Promise<string> {
   const { idempotencyKey, ...request } = input;
-  if (typeof idempotencyKey !== 'string') return context.database.transaction(work);
+  const turn = subjectOf(subject);
+  if (typeof idempotencyKey !== 'string') return context.database.transaction(work, turn);
   assertKey(idempotencyKey);
   const name = {
     actorId: context.caller.actorId,
@@ -30,7 +32,15 @@ export async function once(
     const reference = await work(queries);
     await keepIdempotencyKey(queries, name, reference);
     return reference;
-  });
+  }, turn);
+}
+
+export interface Mutation {
+  readonly mutation: string;
+  /** The arguments as they were given. */
+  readonly input: { readonly idempotencyKey?: string | null | undefined };
+  /** The package it will lock. */
+  readonly subject: PackageName;
 }
 
 function assertKey(key: string): void {

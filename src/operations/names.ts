@@ -25,3 +25,8 @@ export function resolvePackage(
     throw packageNotFound(agentKey, name.environment);
   return name;
 }
+
+/** What transactions that lock this package take turns at. */
+export function subjectOf(name: PackageName): string {
+  return `${name.environment}/${name.agentKey}`;
+}

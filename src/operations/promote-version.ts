@@ -58,7 +58,7 @@ export async function promoteVersion(context: CallContext, input: PromoteInput):
     typeof input.reason === 'string'
       ? parseReason(input.reason)
       : `Held with the promotion of ${input.knowledgeVersion}.`;
-  const id = await once(context, 'promote', input, async (queries) => {
+  const id = await once(context, { mutation: 'promote', input, subject: target }, async (queries) => {
     const row = await lockExisting(queries, target);
     const version = await findVersion(queries, source, input.knowledgeVersion);
     const reasonHash = input.hold && row.hold === null ? await keepRemark(queries, reason) : null;

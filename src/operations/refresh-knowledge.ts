@@ -23,6 +23,7 @@ import { reportLook } from '../store/source-status.ts';
 import type { Context } from './context.ts';
 import { heldEvent, lockExisting } from './hold-package.ts';
 import { readKnownPackage } from './known-package.ts';
+import { subjectOf } from './names.ts';
 import { emptyLookEvent, failureSignature, loadedEvent, type LookFacts } from './refresh-events.ts';
 import { toResult } from './refresh-result.ts';
 
@@ -83,7 +84,10 @@ export async function finishLook(context: Context, input: FinishLook): Promise<A
   if (withExtras.faults.length === 0 && (await isNew(context, input.open.name, judged))) {
     await insertBlobs(context.database, judged.bundle.files);
   }
-  return context.database.transaction((queries) => publish(queries, context, input, withExtras));
+  return context.database.transaction(
+    (queries) => publish(queries, context, input, withExtras),
+    subjectOf(input.open.name),
+  );
 }
 
 /** Whether a bundle may turn out to need its blobs; asked without a lock, so the answer can only be a hint. */

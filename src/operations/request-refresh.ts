@@ -29,19 +29,23 @@ export async function requestRefresh(context: CallContext, input: RefreshRequest
   const waitSeconds = parseWait(input.waitSeconds);
   const name = resolvePackage(context, input.agentKey, input.environment);
   const { waitSeconds: _, ...arguments_ } = input;
-  const id = await once(context, 'refresh', arguments_, async (queries) => {
-    if ((await findPackage(queries, name.agentKey, name.environment)) === null) {
-      throw packageNotFound(name.agentKey, name.environment);
-    }
-    const attempt = {
-      ...name,
-      id: `ref_${uuidv7()}`,
-      actorId: context.caller.actorId,
-      acceptShrink: input.acceptShrink ?? false,
-    };
-    await insertAttempt(queries, attempt);
-    return attempt.id;
-  });
+  const id = await once(
+    context,
+    { mutation: 'refresh', input: arguments_, subject: name },
+    async (queries) => {
+      if ((await findPackage(queries, name.agentKey, name.environment)) === null) {
+        throw packageNotFound(name.agentKey, name.environment);
+      }
+      const attempt = {
+        ...name,
+        id: `ref_${uuidv7()}`,
+        actorId: context.caller.actorId,
+        acceptShrink: input.acceptShrink ?? false,
+      };
+      await insertAttempt(queries, attempt);
+      return attempt.id;
+    },
+  );
   await context.queue.requestRefresh(name);
   const daemons = await context.database.read(listLiveDaemons);
   return awaitRefresh(context, id, daemons.length > 0 ? waitSeconds : 0);

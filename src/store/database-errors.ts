@@ -25,6 +25,15 @@ export function asKnowledgeError(error: unknown): unknown {
   return new KnowledgeError('UNAVAILABLE', text, { details: { retryAfterMs }, cause: error });
 }
 
+/** The refusal of a transaction whose turn did not come in time. */
+export function tooManyTransactions(): KnowledgeError {
+  return new KnowledgeError(
+    'UNAVAILABLE',
+    'Too many changes are under way; nothing was changed. Ask again in a moment.',
+    { details: { retryAfterMs } },
+  );
+}
+
 /** The same at a start or for an operator: in words that name login, database or role, which no caller should read. */
 export function asSetupError(error: unknown): unknown {
   const text = error instanceof Error ? setupText(sqlState(error), error.message) : null;

@@ -1,7 +1,8 @@
 import { MikroORM, type InferKyselyDB } from '@mikro-orm/postgresql';
 import type { Kysely } from 'kysely';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { types } from 'pg';
-import { asKnowledgeError, asSetupError, isRetryable } from './database-errors.ts';
+import { asKnowledgeError, asSetupError, isRetryable, tooManyTransactions } from './database-errors.ts';
 import { findDatabaseFaults } from './database-faults.ts';
 import { startupOptions } from './pool.ts';
 import { roles } from './roles.ts';
@@ -18,6 +19,14 @@ export interface DatabaseOptions {
   readonly maxConnections?: number;
 }
 
+const defaultConnections = 10;
+
+/** Connections that transactions leave alone: whoever waits for a lock must keep nobody from reading (F26, T40). */
+const connectionsForReads = 4;
+
+/** Milliseconds that a transaction waits for its turn at most. */
+const maxTurnMs = 3000;
+
 /** How often a transaction is run before its caller is told `UNAVAILABLE` (F28). */
 const maxAttempts = 4;
 
@@ -27,14 +36,17 @@ const maxAttempts = 4;
  */
 export class Database implements AsyncDisposable {
   readonly #orm: Orm;
+  readonly #transactions: LimitFunction;
+  readonly #subjects = new Map<string, LimitFunction>();
 
-  private constructor(orm: Orm) {
+  private constructor(orm: Orm, maxConnections: number) {
     this.#orm = orm;
+    this.#transactions = pLimit(Math.max(1, maxConnections - connectionsForReads));
   }
 
   static async open(options: DatabaseOptions): Promise<Database> {
     try {
-      return new Database(await initOrm(options));
+      return new Database(await initOrm(options), options.maxConnections ?? defaultConnections);
     } catch (error) {
       throw asKnowledgeError(error);
     }
@@ -52,9 +64,27 @@ export class Database implements AsyncDisposable {
   /**
    * Runs `work` in one READ COMMITTED transaction. A transaction that the server cut short for a reason that is no
    * fault of its content (deadlock, serialization) is run again, at most three times, so `work` must only touch the
-   * database (F27, F28).
+   * database, and must not begin another transaction (F27, F28). `subject` names what it will lock, such as a package: transactions
+   * of one subject take turns, so that however many wait for one package the others go on (F26).
    */
-  async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (queries: Queries) => Promise<T>, subject = ''): Promise<T> {
+    const asked = performance.now();
+    const inTurn = () =>
+      this.#transactions(() => {
+        if (performance.now() - asked > maxTurnMs) throw tooManyTransactions();
+        return this.#transact(work);
+      });
+    return subject === '' ? inTurn() : this.#turnsOf(subject, inTurn);
+  }
+
+  /** One at a time per subject: those who would wait for the same lock wait here, where they hold no connection. */
+  #turnsOf<T>(subject: string, work: () => Promise<T>): Promise<T> {
+    const turns = this.#subjects.get(subject) ?? pLimit(1);
+    this.#subjects.set(subject, turns);
+    return turns(work);
+  }
+
+  async #transact<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         // The query builder's own transaction: the ORM's keeps the connection of a transaction whose rollback fails, so
@@ -94,7 +124,7 @@ function initOrm(options: DatabaseOptions) {
     entities: tables,
     clientUrl: options.url,
     schema: 'agent_knowledge',
-    pool: { min: 0, max: options.maxConnections ?? 10, idleTimeoutMillis: 30_000 },
+    pool: { min: 0, max: options.maxConnections ?? defaultConnections, idleTimeoutMillis: 30_000 },
     // Pointers are never read from a standby, which can lag and reorder (finding 23).
     preferReadReplicas: false,
     debug: false,

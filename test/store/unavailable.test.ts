@@ -43,6 +43,24 @@ describe('a database that cannot serve now', () => {
     await holdPackage(database.context(), { ...locked.name, reason: 'Wait.' });
   });
 
+  it.concurrent('keeps connections for readers while many wait for one locked package (F26, T40)', async () => {
+    const locked = looks.agent();
+    const session = await openSession(database.superuserUrl);
+    await session.query('begin');
+    await session.query('select from package where agent_key = $1 for update', [locked.name.agentKey]);
+    const context = database.context();
+    const waiting = Array.from({ length: 15 }, () =>
+      holdPackage(context, { ...locked.name, reason: 'Wait.' }).catch(
+        (error: { code: string }) => error.code,
+      ),
+    );
+    const began = Date.now();
+    for (let read = 0; read < 20; read += 1) await database.database.read(processOf);
+    expect(Date.now() - began).toBeLessThan(1500);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['UNAVAILABLE']));
+    await session.end();
+  });
+
   it.concurrent('lets nobody wait for a connection longer than two seconds, and recovers at once (F25)', async () => {
     await using narrow = await Database.open({ url: database.applicationUrl, maxConnections: 1 });
     const { promise: enough, resolve } = Promise.withResolvers<void>();

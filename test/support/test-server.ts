@@ -55,7 +55,8 @@ export function databaseUrl(url: string, database: string): string {
   return changed.href;
 }
 
-async function readSuperuserUrl(folder: string): Promise<string> {
+/** The superuser of the embedded PostgreSQL of a data folder, for what only a test may do. */
+export async function readSuperuserUrl(folder: string): Promise<string> {
   const found = JSON.parse(await readFile(join(folder, 'postgres.json'), 'utf8')) as {
     port: number;
     superuser: { user: string; password: string };
