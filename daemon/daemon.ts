@@ -1,3 +1,4 @@
+import { KnowledgeError } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { SettleTimes } from '../src/core/settle-window.ts';
 import type { Context } from '../src/operations/context.ts';
@@ -35,6 +36,9 @@ export interface DaemonOptions {
 
 /** Faults of a registry that the log names; `registry check` lists them all (T44). */
 const toldAtOnce = 5;
+
+/** Seconds, about, that a start waits for a database that cannot answer. */
+const startAttempts = 15;
 
 /** How often a daemon says that it lives; dead after 15 s of silence. */
 const beatMs = 5000;
@@ -78,8 +82,8 @@ export class Daemon implements AsyncDisposable {
   /** Starts looking; resolves when every watched package has been looked at once. */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const daemon = new Daemon(options);
-    await daemon.#beat();
-    await daemon.#registry.look();
+    await daemon.#patiently(() => daemon.#beat());
+    await daemon.#patiently(() => daemon.#registry.look());
     daemon.#tellRegistry();
     await daemon.#watch();
     daemon.#hintAll('start');
@@ -99,6 +103,21 @@ export class Daemon implements AsyncDisposable {
     await Promise.allSettled(this.#background);
     await this.#pool.stop();
     await leaveDaemon(this.#options.context, this.#options.looker);
+  }
+
+  /** A database that cannot answer at this moment is no reason not to start. */
+  async #patiently(work: () => Promise<unknown>): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await work();
+        return;
+      } catch (error) {
+        const passing = error instanceof KnowledgeError && error.code === 'UNAVAILABLE';
+        if (!passing || attempt === startAttempts) throw error;
+        this.#options.logger.warn(`the start waits: ${error.message}`);
+        await this.#options.clock.sleep(1000);
+      }
+    }
   }
 
   async #beatForever(): Promise<void> {

@@ -61,7 +61,7 @@ export const KnowledgePackage = builder.objectRef<PackageRow>('KnowledgePackage'
     versions: t.field({
       type: KnowledgeVersionConnection,
       complexity: priceOfPage,
-      description: 'Its history, newest first.',
+      description: 'Its history, newest first. Needs the scope `knowledge:read` wherever it is asked for.',
       args: { first: t.arg.int(firstArgument), after: t.arg.string(afterArgument) },
       resolve: (row, page, context) => historyOf(context, row, page),
     }),

@@ -7,6 +7,7 @@ import {
 } from '../src/operations/read-knowledge.ts';
 import { gaplessPositions, parsePageRequest, toPage, type PageRequest } from '../src/core/page.ts';
 import { versionName } from '../src/core/package.ts';
+import { requireScope } from '../src/core/permissions.ts';
 import {
   afterArgument,
   agentKeyArgument,
@@ -92,8 +93,11 @@ export const KnowledgeVersion = builder.objectRef<VersionRow>('KnowledgeVersion'
     files: t.field({
       type: [KnowledgeFile],
       complexity: { field: 10, multiplier: 1 },
-      description: 'Its files in load order.',
-      resolve: async (version, _args, { loaders }) => [...(await loaders.manifests.load(version.id))],
+      description: 'Its files in load order. Needs the scope `knowledge:read` wherever it is asked for.',
+      resolve: async (version, _args, { call, loaders }) => {
+        requireScope(call.caller, 'knowledge:read');
+        return [...(await loaders.manifests.load(version.id))];
+      },
     }),
   }),
 });
@@ -111,6 +115,7 @@ export async function historyOf(
   row: PackageRow,
   request: PageRequest,
 ): Promise<Connection<VersionRow>> {
+  requireScope(context.call.caller, 'knowledge:read');
   const list = historyList(row);
   const wanted = parsePageRequest(request, list);
   const newest = row.nextNumber - 1;

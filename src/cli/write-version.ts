@@ -1,4 +1,4 @@
-import { lstat, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { bundleText, type BundleLine } from '../core/checksum.ts';
 import { KnowledgeError } from '../core/errors.ts';
@@ -23,7 +23,8 @@ interface Target {
 export async function writeVersion(folder: string, files: readonly WrittenFile[]): Promise<void> {
   const targets: readonly Target[] = [...files, { relativePath: sumsName, content: bundleText(files) }];
   assertNoSums(files);
-  await mkdir(resolve(folder), { recursive: true });
+  if (folder === '') throw new KnowledgeError('BAD_USER_INPUT', '--out must name a folder; it is empty.');
+  await makeFolders(resolve(folder));
   const root = await realpath(folder);
   for (const target of targets) await assertFree(root, target.relativePath);
   for (const target of targets) await writeNew(root, target);
@@ -54,7 +55,7 @@ async function assertFree(root: string, relativePath: string): Promise<void> {
 
 async function writeNew(root: string, { relativePath, content }: Target): Promise<void> {
   const path = join(root, relativePath);
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolders(dirname(path));
   // Asked again, for a link that has come since.
   const parent = await realpath(dirname(path));
   if (!withSeparator(parent).startsWith(withSeparator(root))) {
@@ -63,12 +64,33 @@ async function writeNew(root: string, { relativePath, content }: Target): Promis
   await writeFile(path, content, { flag: 'wx' });
 }
 
+/** Folder by folder: Node's recursive mkdir never ends on a file system that denies a folder which it does not have, such as /proc. */
+async function makeFolders(path: string): Promise<void> {
+  const found = await stat(path).catch(ignoreAbsent);
+  if (found?.isDirectory()) return;
+  if (found !== null) throw inTheWay(`${quote(path, 400)} is no folder`);
+  await makeFolders(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'EEXIST' && (await stat(path).catch(ignoreAbsent))?.isDirectory()) return;
+    throw new KnowledgeError(
+      'CONFLICT',
+      `${quote(path, 400)} cannot be made (${code}). Choose another folder with --out.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
 function withSeparator(folder: string): string {
   return folder.endsWith(sep) ? folder : folder + sep;
 }
 
 function ignoreAbsent(error: unknown): null {
-  if ((error as { code?: string }).code === 'ENOENT') return null;
+  if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) return null;
   throw error;
 }
 

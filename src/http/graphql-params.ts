@@ -79,7 +79,10 @@ function parseJson(text: string, what: string): unknown {
   } catch (error) {
     if (error instanceof Refusal) throw error;
     // JSON.parse quotes the text, and nesting by the ten thousand ends in a RangeError of the second pass.
-    throw new Refusal(400, `${what} must be JSON that is nested no deeper than a sensible document.`);
+    throw new Refusal(
+      400,
+      `${what} must be JSON, nested like a sensible document; found ${text === '' ? 'nothing' : 'something else'}.`,
+    );
   }
 }
 

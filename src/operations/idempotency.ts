@@ -24,7 +24,8 @@ export async function once(
     actorId: context.caller.actorId,
     mutation,
     key: idempotencyKey,
-    requestHash: sha256(canonicalize(withoutAbsent(request)) as string),
+    // With the environment that is meant: left out and named, the default one is the same.
+    requestHash: sha256(canonicalize({ ...withoutAbsent(request), ...subject }) as string),
   };
   return context.database.transaction(async (queries) => {
     const earlier = await takeIdempotencyKey(queries, name);

@@ -1,11 +1,13 @@
 import { KnowledgeError } from '../core/errors.ts';
 import { sha256 } from '../core/checksum.ts';
+import { quote } from '../core/quote.ts';
 import { parseScopes, requireScope, scopes, type Scope } from '../core/permissions.ts';
 import { addActor } from '../store/actors.ts';
 import { findKey, insertKey, listKeys, revokeKey, type StoredKey } from '../store/api-keys.ts';
 import type { Queries } from '../store/database.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
 import type { CallContext, Context } from './context.ts';
+import { resolveEnvironment } from './names.ts';
 
 export interface KeyRequest {
   readonly name: string;
@@ -38,6 +40,14 @@ export async function createKey(
   material: KeyMaterial,
 ): Promise<CreatedKey> {
   requireScope(context.caller, 'admin');
+  for (const environment of request.environments ?? []) resolveEnvironment(context.policy, environment);
+  const misspelt = request.agents?.find((agent) => !/^[a-z][a-z0-9_]{0,62}$/.test(agent));
+  if (misspelt !== undefined) {
+    throw new KnowledgeError(
+      'BAD_USER_INPUT',
+      `agents must be agent keys, like intake_triage; found ${quote(misspelt)}.`,
+    );
+  }
   return context.database.transaction((queries) =>
     addKey(queries, { request, material, actorId: context.caller.actorId }),
   );

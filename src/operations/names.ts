@@ -20,9 +20,11 @@ export function resolvePackage(
   agentKey: string,
   environment: string | null | undefined,
 ): PackageName {
-  const name = { agentKey, environment: resolveEnvironment(context.policy, environment) };
-  if (!canSee(context.caller, name.agentKey, name.environment))
-    throw packageNotFound(agentKey, name.environment);
+  const { policy, caller } = context;
+  const name = { agentKey, environment: environment ?? policy.defaultEnvironment };
+  // Asked first, so that a bound key is told the same of an environment that is not there and of one that is not its.
+  if (!canSee(caller, name.agentKey, name.environment)) throw packageNotFound(agentKey, name.environment);
+  resolveEnvironment(policy, name.environment);
   return name;
 }
 

@@ -21,7 +21,10 @@ import { resolveEnvironment, resolvePackage } from './names.ts';
 /** Every package of an environment that the caller may see. Needs `knowledge:read`. */
 export async function readPackages(context: CallContext, environment?: string | null): Promise<PackageRow[]> {
   requireScope(context.caller, 'knowledge:read');
-  const name = resolveEnvironment(context.policy, environment);
+  const { environments } = context.caller;
+  const asked = environment ?? context.policy.defaultEnvironment;
+  if (environments !== null && !environments.has(asked)) return [];
+  const name = resolveEnvironment(context.policy, asked);
   const rows = await context.database.read((queries) => listPackages(queries, name));
   return rows.filter((row) => canSee(context.caller, row.agentKey, row.environment));
 }

@@ -84,6 +84,9 @@ export class JobQueue implements AsyncDisposable {
         pollInterval: 1000,
         noHandleSignals: true,
         logger: silent,
+        // In batches, of one moment each: alone, the end of a job is written by a promise that nobody waits for, and one
+        // connection cut at that instant would end the process.
+        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
         taskList: {
           refresh: async (payload) => handlers.refresh(payload as PackageName),
           resync: async () => handlers.resync(),

@@ -57,6 +57,7 @@ describe('keys create', () => {
 
   it.each([
     [['--scope', 'everything'], 64, 'scopes must be some of knowledge:read'],
+    [['--scope', 'admin', '--agent', 'Bad Key'], 64, 'agents must be agent keys'],
     [['--scope', 'admin', '--environment', 'prod'], 1, 'No environment "prod"'],
   ])('with %j ends with %i and makes none', async (options, code, words) => {
     await using place = await makeCliPlace(database);

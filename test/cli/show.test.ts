@@ -122,6 +122,20 @@ describe('show --out', () => {
     await place.run('refresh', place.agentKey);
     const { code, err } = await place.run('show', place.agentKey, '--out', place.registryPath);
     expect(code).toBe(1);
-    expect(err).toMatch(/^agent-knowledge: EEXIST[^\n]+registry\.json[^\n]*\n$/);
+    expect(err).toMatch(/^agent-knowledge: [^\n]+registry\.json[^\n]* is no folder[^\n]*\n$/);
+  });
+
+  it('ends in words where no folder can be made, be it below /proc, below a file or nowhere', async () => {
+    await using place = await makeCliPlace(database);
+    await place.run('refresh', place.agentKey);
+    for (const [out, words] of [
+      ['/proc/nothing/deep', 'cannot be made'],
+      [join(place.registryPath, 'x/y'), 'is no folder'],
+      ['', 'must name a folder'],
+    ] as const) {
+      const { code, err } = await place.run('show', place.agentKey, '--out', out);
+      expect(code).not.toBe(0);
+      expect(err).toMatch(new RegExp(`^agent-knowledge: [^\\n]*${words}[^\\n]*\\n$`));
+    }
   });
 });

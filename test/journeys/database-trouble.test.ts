@@ -54,10 +54,11 @@ test('API and daemon live through every connection being terminated again and ag
   };
   const activate = () => ask('mutation { activate(agentKey: "a", knowledgeVersion: "v1") { generation } }');
 
-  let writing = true;
+  const writing = new AbortController();
   const codes = new Set<string>();
   const writers = Array.from({ length: 8 }, async () => {
-    while (writing) for (const error of (await activate()).errors ?? []) codes.add(error.extensions.code);
+    while (!writing.signal.aborted)
+      for (const error of (await activate()).errors ?? []) codes.add(error.extensions.code);
   });
   for (let round = 0; round < rounds; round += 1) {
     await save(`round ${round}`);
@@ -69,7 +70,7 @@ test('API and daemon live through every connection being terminated again and ag
       ),
     );
   }
-  writing = false;
+  writing.abort();
   await Promise.all(writers);
   // Whoever was cut off was told so in the one word for it, and nothing else went wrong.
   expect([...codes].filter((code) => code !== 'UNAVAILABLE')).toEqual([]);

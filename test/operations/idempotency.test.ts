@@ -137,7 +137,7 @@ describe('a key that was used', () => {
     await activateVersion(context, input);
     await activateVersion(context, {
       ...input,
-      environment: null,
+      environment: 'production', // The default one, named.
       hold: null,
       expectedActive: null,
       reason: null,

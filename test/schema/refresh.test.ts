@@ -161,7 +161,7 @@ describe('refresh with a daemon', () => {
     expect(codesOf(answer)).toEqual(['FORBIDDEN']);
     expect(answer.text).not.toContain('other content');
     const metadata = await ask(
-      `mutation { refresh(agentKey: "private") { outcome package { active { files { checksum } } } } }`,
+      `mutation { refresh(agentKey: "private") { outcome package { active { checksum } } } }`,
       {},
       { call },
     );

@@ -152,3 +152,42 @@ describe('a key that is bound to agents and environments', () => {
     expect(found.data.versionsByChecksum).toEqual([]);
   });
 });
+
+describe('the answer of a mutation', () => {
+  const rollback = (selection: string) =>
+    ask(
+      `mutation { activate(agentKey: "mine", environment: "dev", knowledgeVersion: "v1") { ${selection} } }`,
+      {},
+      { call: callWith(['ai.knowledge.rollback']) },
+    );
+
+  it.each([
+    'versions { nodes { checksum } }',
+    'active { files { relativePath } }',
+    'active { files { content } }',
+  ])('gives history and files only to whoever may read: %s (G17)', async (selection) =>
+    expect(codesOf(await rollback(selection))).toEqual(['FORBIDDEN']),
+  );
+
+  it('gives what the pointer is now to whoever may move it', async () => {
+    expect(codesOf(await rollback('generation active { knowledgeVersion checksum }'))).toEqual([]);
+  });
+});
+
+describe('an environment', () => {
+  it('that is not there and one that is not the key’s are the same to a bound key (T22)', async () => {
+    const call = callWith(['knowledge:read'], { environments: ['staging'] });
+    const told = async (environment: string) => {
+      const { errors } = await ask(
+        `{ package(agentKey: "mine", environment: "${environment}") { stage } }`,
+        {},
+        { call },
+      );
+      return errors?.[0]?.message.replace(environment, '…');
+    };
+    expect(await told('mars')).toBe(await told('dev'));
+    const listed = async (environment: string) =>
+      (await ask(`{ packages(environment: "${environment}") { stage } }`, {}, { call })).data;
+    expect(await listed('mars')).toEqual(await listed('dev'));
+  });
+});
