@@ -226,7 +226,8 @@ describe('two transactions that meet in a deadlock', () => {
         });
       });
     await Promise.all([change(a, b, 'first'), change(b, a, 'second')]);
-    expect(runs).toBe(3);
+    // Three, or more where a busy server lets them meet again.
+    expect(runs).toBeGreaterThanOrEqual(3);
     const stages = [(await a.row()).stage, (await b.row()).stage];
     expect(stages[0]).toBe(stages[1]);
     expect([(await a.events()).length, (await b.events()).length]).toEqual([1, 1]);

@@ -20,9 +20,9 @@ export function isRoot(): boolean {
 }
 
 /** Throws in plain words where this process's user has no passwd entry: `initdb` asks for its name and stops. */
-export function requireUserEntry(): void {
+export function requireUserEntry(lookUp: () => unknown = userInfo): void {
   try {
-    userInfo();
+    lookUp();
   } catch (error) {
     throw new Error(
       `PostgreSQL needs an entry in the user database for the user it runs as, and uid ${process.getuid?.()} has none. ${wayOut}`,

@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../../../src/store/embedded-postgres.ts';
 import { findPackage } from '../../../src/store/embedded-postgres/binaries.ts';
 import { prepareDataFolder } from '../../../src/store/embedded-postgres/data-folder.ts';
 import { copyNativeTree } from '../../../src/store/embedded-postgres/native-tree.ts';
-import { isRoot } from '../../../src/store/embedded-postgres/system-user.ts';
+import { isRoot, requireUserEntry, userByUid } from '../../../src/store/embedded-postgres/system-user.ts';
 import {
   killHard,
   makeFolder,
@@ -120,7 +120,16 @@ describe('a data folder', () => {
     );
   });
 
-  it.runIf(isRoot())('of a uid without an entry in the user database is told so', async () => {
+  it('of a uid without an entry in the user database is told so', async () => {
+    await expect(userByUid(54_321, 'The folder')).rejects.toThrow(/belongs to uid 54321, which has no entry/);
+    const nobodyKnown = () => {
+      throw new Error('no such user');
+    };
+    expect(() => requireUserEntry(nobodyKnown)).toThrow(/uid \d+ has none/);
+    if (isRoot()) await refusesTheNameless(); // Only root can be somebody else.
+  });
+
+  async function refusesTheNameless(): Promise<void> {
     const nameless = { uid: 54_321, gid: 54_321, name: 'nameless' };
     const dataDir = await makeFolder(path.join(scratch.folder, 'nameless'), nameless);
     await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow(
@@ -130,7 +139,7 @@ describe('a data folder', () => {
     const { error } = await report;
     await killHard(child);
     expect(error).toMatch(/uid 54321 has none/);
-  });
+  }
 });
 
 describe("PostgreSQL's programs", () => {
