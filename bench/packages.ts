@@ -69,14 +69,11 @@ export async function writeFiles(root: string, agent: string): Promise<void> {
   }
 }
 
-/** What a look at an agent's files sees, with one of them in its own revision. */
+/** What a look at an agent's files sees: each revision changes one file, in turn, and leaves the other six as they were. */
 export function lookAtRevision(agent: string, revision: number): PackageLook {
   const files = Array.from({ length: filesOfPackage }, (_, index) => {
-    const changed =
-      index === revision % filesOfPackage
-        ? ` revision ${revision}`
-        : ` base ${Math.floor((revision + filesOfPackage - 1 - index) / filesOfPackage)}`;
-    const content = Buffer.from(prose(`${agent} ${index}${changed}`));
+    const age = (((revision - index) % filesOfPackage) + filesOfPackage) % filesOfPackage;
+    const content = Buffer.from(prose(`${agent} ${index} revision ${Math.max(-1, revision - age)}`));
     return {
       state: 'present' as const,
       relativePath: filePath(agent, index),
