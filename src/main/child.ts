@@ -31,8 +31,8 @@ export class Child implements AsyncDisposable {
     });
     this.failed = new Promise((ended) => {
       this.#process.on('exit', (code, signal) => {
-        const words = `${command} ended with ${signal ?? `exit code ${code}`}`;
-        reject(new KnowledgeError('UNAVAILABLE', `${words}; its own words stand above.`));
+        const words = `${command} ended with ${signal ?? `exit code ${code}`}.`;
+        reject(new KnowledgeError('UNAVAILABLE', `${words} Its own words stand above.`));
         ended(words);
       });
     });

@@ -37,17 +37,15 @@ export async function runStart(settings: Settings): Promise<void> {
     printBanner(settings, `${url ?? ''}/graphql`, madeKey !== null);
     for (const line of lines) printEvent(line);
     banner = true;
-    const trouble = Promise.race([ended, api.failed, daemon.failed]);
-    const reason = await Promise.race([stop, trouble.then(fail)]);
-    console.log(`\nStopping (${reason}) …`);
+    const ending = await Promise.race([
+      stop,
+      Promise.race([ended, api.failed, daemon.failed]).then((words) => ({ words })),
+    ]);
+    // A part that ended by itself ends the whole, which must not look like a success.
+    if (typeof ending !== 'string')
+      throw new KnowledgeError('UNAVAILABLE', `${ending.words} Everything was stopped.`);
+    console.log(`\nStopping (${ending}) …`);
   }
-}
-
-/** A part that ended by itself ends the whole, which must not look like a success. */
-function fail(words: string): string {
-  process.exitCode = 1;
-  console.error(words);
-  return words;
 }
 
 /** The signal as a race's loser: what waits for a child's readiness ends when the person has had enough. */

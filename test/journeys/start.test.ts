@@ -1,4 +1,4 @@
-import { appendFile, chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { appendFile, chown, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -116,7 +116,15 @@ test('the pasted curl works as it stands, and shows neither the key nor the data
   const { stdout } = await promisify(execFile)('sh', ['-c', pasted]);
   expect(JSON.parse(stdout)).toMatchObject({ data: { activeVersion: { knowledgeVersion: 'v1' } } });
   expect(started.stdout() + started.stderr()).not.toMatch(/ak_[0-9a-f]|postgres(ql)?:\/\//);
-  expect(await started.end('SIGINT')).toBe(0);
+
+  // A part that dies takes the whole with it, in words and with an exit code that a supervisor sees.
+  for (const id of await processesNaming(dataDir)) {
+    const line = await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '');
+    if (/agent-knowledge\.mjs\0daemon/.test(line)) process.kill(id, 'SIGKILL');
+  }
+  expect(await started.ended).toBe(1);
+  expect(started.stderr()).toContain('daemon ended with SIGKILL');
+  expect(await processesNaming(dataDir)).toEqual([]);
 }, 60_000);
 
 test('a second start on the same data folder is refused in words and leaves the first one running', async () => {
