@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSettings, type Settings } from '../config/settings.ts';
@@ -37,6 +37,7 @@ export interface Scene extends AsyncDisposable {
 export async function openScene(variables: Readonly<Record<string, string>> = {}): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'ak-bench-'));
+  await chmod(folder, 0o755);
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const postgres = await startEmbeddedPostgres({ dataDir: folder });
   stack.defer(() => postgres.stop());

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { appendFile, chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ export const start: Bench = {
   name: 'start',
   async run(): Promise<readonly Figure[]> {
     const folder = await mkdtemp(join(tmpdir(), 'ak-bench-'));
+    await chmod(folder, 0o755);
     try {
       const bareFirst = await timeBare(join(folder, 'bare'));
       const bareWarm = await timeBare(join(folder, 'bare'));

@@ -11,7 +11,7 @@ export const KnowledgeFile = builder.objectRef<FileRow>('KnowledgeFile').impleme
       description: 'Its place: an agent reads its files in ascending load order.',
     }),
     required: t.exposeBoolean('required', {
-      description: 'Whether the package could have been captured without it.',
+      description: 'Whether the package could not have been captured without it.',
     }),
     checksum: t.exposeString('checksum', {
       description: 'SHA-256 of its exact bytes, as 64 lowercase hex digits.',

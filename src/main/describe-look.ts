@@ -12,10 +12,15 @@ export function describeLook(agentKey: string, environment: string, result: Atte
     case 'FAILED':
     case 'VALIDATION_FAILED':
     case 'REGISTRY_REJECTED': {
-      const faults = result.faults.map((fault) => `\n    ${fault.message}`).join('');
+      const faults = result.faults.map((fault) => `\n    ${placed(fault)}`).join('');
       return `${name}: refused (${result.reason}); what was active stays active.${faults}${warnings}`;
     }
     default:
       return result.outcome satisfies never;
   }
+}
+
+/** The message, with the file it is about where it does not name it itself. */
+function placed({ relativePath, message }: AttemptResult['faults'][number]): string {
+  return relativePath === null || message.includes(relativePath) ? message : `${relativePath}: ${message}`;
 }

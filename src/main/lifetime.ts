@@ -15,6 +15,7 @@ export function untilAskedToStop(): Promise<string> {
     };
     process.on('SIGINT', () => ask('SIGINT'));
     process.on('SIGTERM', () => ask('SIGTERM'));
+    process.on('SIGHUP', () => ask('SIGHUP'));
     if (process.send) process.on('disconnect', () => ask('the parent ended'));
   });
 }

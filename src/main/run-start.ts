@@ -23,7 +23,8 @@ export async function runStart(settings: Settings): Promise<void> {
     ...process.env,
     AGENT_KNOWLEDGE_DATABASE_URL: urls.applicationUrl,
     AGENT_KNOWLEDGE_MIGRATE: 'never',
-    AGENT_KNOWLEDGE_LOG_LEVEL: process.env['AGENT_KNOWLEDGE_LOG_LEVEL'] ?? 'warn',
+    // A person reads this terminal: only what the settings ask for beyond the usual, and trouble.
+    AGENT_KNOWLEDGE_LOG_LEVEL: settings.logLevel === 'info' ? 'warn' : settings.logLevel,
   };
   const api = stack.use(Child.start('serve', environment));
   const url = (await Promise.race([api.ready, asNever(stop)]))?.url;
@@ -34,6 +35,7 @@ export async function runStart(settings: Settings): Promise<void> {
   );
   const started = await Promise.race([daemon.ready.then(() => true), stop.then(() => false)]);
   if (started) {
+    if (settings.auth === 'required' && !(await exists(adminKeyPath(settings)))) printLostKey(settings);
     printBanner(settings, `${url ?? ''}/graphql`, madeKey !== null);
     for (const line of lines) printEvent(line);
     banner = true;
@@ -128,6 +130,13 @@ function printBanner(settings: Settings, url: string, madeKey: boolean): void {
     '',
   ];
   console.log(lines.join('\n'));
+}
+
+/** The database has a live admin key and this folder does not hold it. */
+function printLostKey(settings: Settings): void {
+  console.log(
+    `\nThe admin key is not in ${adminKeyPath(settings)}. Make another one and put it there:\n  npx agent-knowledge keys create --name admin --scope admin`,
+  );
 }
 
 /** As a shell takes it for one word, whatever it holds. */

@@ -42,6 +42,12 @@ async function writeAdminKey(settings: Settings, key: string): Promise<string> {
   const beside = `${path}.${process.pid}`;
   await rm(beside, { force: true });
   await writeFile(beside, key, { mode: 0o600, flag: 'wx' });
+  // Another database's key is not lost: it lies beside.
+  await rename(path, `${path}.before-${Date.now()}`).catch(ignoreAbsent);
   await rename(beside, path);
   return path;
+}
+
+function ignoreAbsent(error: unknown): void {
+  if ((error as { code?: string }).code !== 'ENOENT') throw error;
 }

@@ -1,4 +1,4 @@
-import { appendFile, chown, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, chmod, chown, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,7 @@ afterEach(async () => {
 async function newDataDir(owner: typeof ordinaryUser): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ak-journey-'));
   folders.push(folder);
+  await chmod(folder, 0o755); // So that the database's user gets there and nothing is kept elsewhere.
   const dataDir = join(folder, "Wissen für Agenten's 知識");
   await mkdir(dataDir);
   if (owner) for (const path of [folder, dataDir]) await chown(path, owner.uid, owner.gid);
