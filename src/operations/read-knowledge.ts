@@ -12,7 +12,6 @@ import {
   type VersionRow,
 } from '../store/package-versions.ts';
 import { findPackage, listPackages, type PackageRow } from '../store/packages.ts';
-import { findAttempts, type AttemptRow } from '../store/refreshes.ts';
 import { readSourceStatus, type SourceStatusRow } from '../store/source-status.ts';
 import { versionNotFound } from './activate-version.ts';
 import { staleAfterMs, type CallContext } from './context.ts';
@@ -168,9 +167,4 @@ export async function readStatuses(
   names: readonly PackageName[],
 ): Promise<SourceStatusRow[]> {
   return context.database.read((queries) => readSourceStatus(queries, names, staleAfterMs(context.policy)));
-}
-
-export async function readAttempt(context: CallContext, id: string): Promise<AttemptRow | null> {
-  const [attempt] = await context.database.read((queries) => findAttempts(queries, [id]));
-  return attempt ?? null;
 }

@@ -5,11 +5,11 @@ import type { RelativePath } from '../../src/core/package.ts';
 import { activateVersion } from '../../src/operations/activate-version.ts';
 import {
   readActiveVersion,
-  readAttempt,
   readHistory,
   readManifests,
   readVersion,
 } from '../../src/operations/read-knowledge.ts';
+import { awaitRefresh } from '../../src/operations/request-refresh.ts';
 import { addActor } from '../../src/store/actors.ts';
 import { readSourceStatus } from '../../src/store/source-status.ts';
 import { caller, createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -267,13 +267,13 @@ describe('a refresh somebody asked for', () => {
     const late = await agent.ask(ben);
     await agent.finish(opened, 'one', { trigger: 'request' });
     for (const { id } of asked) {
-      expect(await readAttempt(anna, id)).toMatchObject({
+      expect(await awaitRefresh(anna, id, 0)).toMatchObject({
         state: 'DONE',
         outcome: 'UNCHANGED',
         matchingNumber: 1,
       });
     }
-    expect(await readAttempt(anna, late.id)).toMatchObject({ state: 'QUEUED', outcome: null });
+    expect(await awaitRefresh(anna, late.id, 0)).toMatchObject({ state: 'QUEUED', outcome: null });
     const unchanged = (await agent.events()).filter((event) => event.action === 'agent.knowledge_unchanged');
     expect(unchanged.map((event) => event.actorRef)).toEqual(
       [anna, ben].map((context) => `key:${context.caller.actorId}`),
@@ -318,7 +318,7 @@ describe('a look that a newer one has overtaken (F6, G10)', () => {
     const before = [await agent.row(), await agent.events(), await statusOf(agent)];
     expect(await agent.finish(slow, 'b')).toMatchObject({ outcome: 'SUPERSEDED', loadedNumber: null });
     expect([await agent.row(), await agent.events(), await statusOf(agent)]).toEqual(before);
-    expect(await readAttempt(database.context(), asked.id)).toMatchObject({
+    expect(await awaitRefresh(database.context(), asked.id, 0)).toMatchObject({
       state: 'DONE',
       outcome: 'SUPERSEDED',
     });
