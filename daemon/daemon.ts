@@ -1,3 +1,4 @@
+import type { DaemonCondition } from '../src/core/daemon-condition.ts';
 import { KnowledgeError } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { SettleTimes } from '../src/core/settle-window.ts';
@@ -15,6 +16,7 @@ import { resyncAll } from './resync.ts';
 export interface DaemonOptions {
   readonly context: Context;
   readonly looker: Looker;
+  readonly identity: { readonly host: string; readonly processId: number };
   readonly source: Source;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -134,10 +136,23 @@ export class Daemon implements AsyncDisposable {
       sourceType: source.type,
       environments: watchEnvironments,
       resyncSeconds,
+      ...this.#options.identity,
+      condition: this.#condition(),
       held: this.#pool.heldAttempts(),
     });
     for (const name of waiting) this.#pool.hint(name, 'request');
     await this.#scheduleResync();
+  }
+
+  #condition(): DaemonCondition {
+    const { registry } = this.#registry.inForce;
+    return {
+      root: 'ok',
+      rootMessage: null,
+      watcher: this.#options.local.watcher ? 'native' : 'sweep',
+      watcherMessage: null,
+      registryChecksum: registry?.checksum ?? null,
+    };
   }
 
   async #resync(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Logger } from '../src/core/logger.ts';
+import { reach } from '../src/core/failpoint.ts';
 import type { Finding } from '../src/core/finding.ts';
 import type { PackageLook } from '../src/core/look.ts';
 import type { PackageDefinition } from '../src/core/package.ts';
@@ -58,7 +59,12 @@ export function lookStepsOf(
         throw error;
       }
     },
-    look: (withContent) => lookAt(options, definition(), withContent),
+    async look(withContent) {
+      reach('before look');
+      const look = await lookAt(options, definition(), withContent);
+      reach('after look');
+      return look;
+    },
     async isKnown(look) {
       const agent = definition();
       const seen = agent && seenBundleChecksum(agent, look);
@@ -70,6 +76,7 @@ export function lookStepsOf(
       const { registry: inForce } = registry.inForce;
       const agent = definition();
       if (!inForce || !agent) throw new NothingToLookAt();
+      reach('before publish');
       const result = await finishLook(context, {
         ...found,
         definition: agent,
@@ -78,6 +85,7 @@ export function lookStepsOf(
         sourceType: source.type,
         looker,
       });
+      reach('after publish');
       options.onLook({ ...name, trigger: found.trigger, result });
     },
     async giveUp(attempts) {

@@ -10,7 +10,7 @@ export const SourceStatus = builder.objectRef<SourceStatusRow>('SourceStatus').i
     }),
     state: t.exposeString('state', {
       description:
-        '`ok`, `failed`, `changing` (the files kept changing, nothing was captured), `lost` (the source’s root is gone), or `unknown` (nobody has looked yet).',
+        '`ok`, `failed`, `changing` (the files kept changing, nothing was captured), `suspect` (the source’s root looks lost and is looked at again), `missing` (it is lost), `returned` (it is there again and must be quiet first), `degraded` (well, but without events: changes are found by the sweep), or `unknown` (nobody has looked yet).',
     }),
     lastLookAt: t.field({
       type: 'DateTime',
@@ -36,7 +36,7 @@ export const SourceStatus = builder.objectRef<SourceStatusRow>('SourceStatus').i
     }),
     message: t.exposeString('message', {
       nullable: true,
-      description: 'Why it failed, as a sentence; null where it did not.',
+      description: 'Why it is not `ok`, as a sentence; null where it is.',
     }),
   }),
 });

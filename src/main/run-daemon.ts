@@ -27,6 +27,7 @@ export async function runDaemon(settings: Settings): Promise<void> {
   await using daemon = await Daemon.start({
     context,
     looker,
+    identity: { host: hostname(), processId: process.pid },
     source,
     logger,
     clock: systemClock,

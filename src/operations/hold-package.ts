@@ -1,4 +1,5 @@
 import { KnowledgeError } from '../core/errors.ts';
+import { reach } from '../core/failpoint.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { Sha256 } from '../core/package.ts';
 import { packageNotFound, requireScope } from '../core/permissions.ts';
@@ -107,7 +108,9 @@ export async function applyRelease(queries: Queries, locked: PackageRow, actorId
 
 /** Locks a package that must be there. */
 export async function lockExisting(queries: Queries, name: PackageName): Promise<PackageRow> {
+  reach('before lock');
   const row = await lockPackage(queries, name.agentKey, name.environment);
+  reach('after lock');
   if (row === null) throw packageNotFound(name.agentKey, name.environment);
   return row;
 }

@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
 import { sha256 } from '../core/checksum.ts';
 import { KnowledgeError } from '../core/errors.ts';
+import { reach } from '../core/failpoint.ts';
 import type { Queries } from '../store/database.ts';
 import { keepIdempotencyKey, takeIdempotencyKey } from '../store/idempotency-keys.ts';
 import type { PackageName } from '../store/job-queue.ts';
@@ -18,7 +19,7 @@ export async function once(
 ): Promise<string> {
   const { idempotencyKey, ...request } = input;
   const turn = subjectOf(subject);
-  if (typeof idempotencyKey !== 'string') return context.database.transaction(work, turn);
+  if (typeof idempotencyKey !== 'string') return commit(context, work, turn);
   assertKey(idempotencyKey);
   const name = {
     actorId: context.caller.actorId,
@@ -27,13 +28,28 @@ export async function once(
     // With the environment that is meant: left out and named, the default one is the same.
     requestHash: sha256(canonicalize({ ...withoutAbsent(request), ...subject }) as string),
   };
-  return context.database.transaction(async (queries) => {
+  const keeping = async (queries: Queries): Promise<string> => {
     const earlier = await takeIdempotencyKey(queries, name);
     if (earlier !== null) return earlier;
     const reference = await work(queries);
     await keepIdempotencyKey(queries, name, reference);
     return reference;
+  };
+  return commit(context, keeping, turn);
+}
+
+async function commit(
+  context: CallContext,
+  work: (queries: Queries) => Promise<string>,
+  turn: string,
+): Promise<string> {
+  const reference = await context.database.transaction(async (queries) => {
+    const made = await work(queries);
+    reach('before commit');
+    return made;
   }, turn);
+  reach('after commit');
+  return reference;
 }
 
 export interface Mutation {

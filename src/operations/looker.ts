@@ -1,3 +1,4 @@
+import type { DaemonCondition } from '../core/daemon-condition.ts';
 import type { SourceType } from '../core/package.ts';
 import { ensureActor } from '../store/actors.ts';
 import { beat, forgetDaemon, listLiveDaemons } from '../store/daemons.ts';
@@ -25,6 +26,9 @@ export interface Heartbeat {
   readonly sourceType: SourceType;
   readonly environments: readonly string[];
   readonly resyncSeconds: number;
+  readonly host: string;
+  readonly processId: number;
+  readonly condition: DaemonCondition;
   /** The requests it is working on now. */
   readonly held: readonly string[];
 }
@@ -38,7 +42,8 @@ export async function beatDaemon(context: Context, heartbeat: Heartbeat): Promis
     await beat(queries, { id: heartbeat.looker.id, ...heartbeat });
     await forgetOldKeys(queries);
     const { id } = heartbeat.looker;
-    return requeueAbandoned(queries, { id, held: heartbeat.held }, await listLiveDaemons(queries));
+    const live = (await listLiveDaemons(queries)).map((daemon) => daemon.id);
+    return requeueAbandoned(queries, { id, held: heartbeat.held }, live);
   });
 }
 

@@ -1,4 +1,5 @@
 import type { NewEvent } from '../core/events.ts';
+import { reach } from '../core/failpoint.ts';
 import type { Finding } from '../core/finding.ts';
 import type { PackageLook } from '../core/look.ts';
 import type { PackageDefinition, Sha256, SourceType } from '../core/package.ts';
@@ -49,10 +50,12 @@ export interface OpenLook {
  * after this, so it may answer them (G10).
  */
 export async function openLook(context: Context, looker: Looker, name: PackageName): Promise<OpenLook> {
-  return context.database.transaction(async (queries) => {
+  const opened = await context.database.transaction(async (queries) => {
     const attempts = await claimAttempts(queries, name.agentKey, name.environment, looker.id);
     return { name, attempts, ticket: await drawTicket(queries) };
   });
+  reach('after ticket');
+  return opened;
 }
 
 /** Gives the requests of a look that came to nothing back to whoever looks next. */
@@ -83,11 +86,14 @@ export async function finishLook(context: Context, input: FinishLook): Promise<A
   const withExtras = { ...judged, warnings: [...judged.warnings, ...input.extraWarnings] };
   if (withExtras.faults.length === 0 && (await isNew(context, input.open.name, judged))) {
     await insertBlobs(context.database, judged.bundle.files);
+    reach('after blobs');
   }
-  return context.database.transaction(
+  const result = await context.database.transaction(
     (queries) => publish(queries, context, input, withExtras),
     subjectOf(input.open.name),
   );
+  reach('after commit');
+  return result;
 }
 
 /** Whether a bundle may turn out to need its blobs; asked without a lock, so the answer can only be a hint. */
@@ -113,6 +119,7 @@ async function publish(
   await finishAttempts(queries, idsOf(attempts), result);
   // Everything else is written by now: whoever has the log's lock waits for nobody (G13).
   for (const event of events) await appendEvent(queries, event);
+  reach('before commit');
   return result;
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, readSync, type BigIntStats } from 'node:fs';
 import { sha256 } from '../core/checksum.ts';
+import { reach } from '../core/failpoint.ts';
 import type { FileLook, RefusedFile } from '../core/look.ts';
 import type { RelativePath } from '../core/package.ts';
 import { quote } from '../core/quote.ts';
@@ -129,6 +130,7 @@ function readAtMost(descriptor: number, limit: number): Uint8Array {
     const count = readSync(descriptor, bytes, length, limit - length, null);
     if (count === 0) break;
     length += count;
+    reach('middle of a file');
   }
   return bytes.subarray(0, length);
 }

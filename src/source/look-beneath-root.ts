@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceError } from '../core/errors.ts';
+import { reach } from '../core/failpoint.ts';
 import { quote } from '../core/quote.ts';
 import { readSignature, type ReadFile, type View } from './listed-file.ts';
 import type { LookRequest, LookStep } from './look-steps.ts';
@@ -87,6 +88,7 @@ class Pass {
       const file = await readPatiently(path, this.#view, this.#patience);
       this.#files[index] = file;
       if (file !== null) yield { kind: 'file', index, ...tell(file, neighbours) };
+      reach('between files');
     }
   }
 

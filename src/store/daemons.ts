@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { SourceType } from '../core/package.ts';
+import type { DaemonCondition, RootState, WatcherState } from '../core/daemon-condition.ts';
+import type { Sha256, SourceType } from '../core/package.ts';
 import type { Queries } from './database.ts';
 
 /** A daemon whose heartbeat is older than this is taken for dead (`interface.md` 4). */
@@ -10,10 +11,28 @@ export interface DaemonRow {
   readonly sourceType: SourceType;
   readonly environments: readonly string[];
   readonly resyncSeconds: number;
+  /** The machine's name and the process id there: how an operator finds it. */
+  readonly host: string;
+  readonly processId: number;
+  readonly condition: DaemonCondition;
+}
+
+/** A daemon that has been heard of lately. */
+export interface LiveDaemon extends DaemonRow {
+  readonly startedAt: Date;
+  readonly beatAt: Date;
 }
 
 /** Writes a daemon's heartbeat by the database's clock, and forgets daemons that have been dead for a day. */
 export async function beat(queries: Queries, daemon: DaemonRow): Promise<void> {
+  const { condition } = daemon;
+  const moving = {
+    root_state: condition.root,
+    root_message: condition.rootMessage,
+    watcher_state: condition.watcher,
+    watcher_message: condition.watcherMessage,
+    registry_checksum: condition.registryChecksum,
+  };
   await queries
     .insertInto('daemon')
     .values({
@@ -21,8 +40,13 @@ export async function beat(queries: Queries, daemon: DaemonRow): Promise<void> {
       source_type: daemon.sourceType,
       environments: [...daemon.environments],
       resync_seconds: daemon.resyncSeconds,
+      host: daemon.host,
+      process_id: daemon.processId,
+      ...moving,
     })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: sql`clock_timestamp()` }))
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet({ ...moving, beat_at: sql`clock_timestamp()` }),
+    )
     .execute();
   await queries
     .deleteFrom('daemon')
@@ -35,12 +59,36 @@ export async function forgetDaemon(queries: Queries, id: string): Promise<void> 
   await queries.deleteFrom('daemon').where('id', '=', id).execute();
 }
 
-/** The ids of the daemons that have been heard of lately. */
-export async function listLiveDaemons(queries: Queries): Promise<string[]> {
+/** Whether the row of this name in a statement is of a daemon that has been heard of lately. */
+export function isLive(daemon: string) {
+  const beatAt = sql.ref(`${daemon}.beat_at`);
+  return sql<boolean>`${beatAt} > clock_timestamp() - make_interval(secs => ${daemonDeadAfterSeconds})`;
+}
+
+/** The daemons that have been heard of lately, the oldest first. */
+export async function listLiveDaemons(queries: Queries): Promise<LiveDaemon[]> {
   const rows = await queries
     .selectFrom('daemon')
-    .select('id')
-    .where('beat_at', '>', sql<Date>`clock_timestamp() - make_interval(secs => ${daemonDeadAfterSeconds})`)
+    .selectAll()
+    .where(isLive('daemon'))
+    .orderBy('started_at')
+    .orderBy('id')
     .execute();
-  return rows.map((row) => row.id);
+  return rows.map((row) => ({
+    id: row.id,
+    sourceType: row.source_type as SourceType,
+    environments: row.environments,
+    resyncSeconds: row.resync_seconds,
+    host: row.host,
+    processId: row.process_id,
+    condition: {
+      root: row.root_state as RootState,
+      rootMessage: row.root_message,
+      watcher: row.watcher_state as WatcherState,
+      watcherMessage: row.watcher_message,
+      registryChecksum: row.registry_checksum as Sha256 | null,
+    },
+    startedAt: row.started_at,
+    beatAt: row.beat_at,
+  }));
 }

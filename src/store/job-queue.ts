@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeWorkerUtils, run, Logger, type Runner, type WorkerUtils } from 'graphile-worker';
 import type { Pool } from 'pg';
 import { KnowledgeError } from '../core/errors.ts';
+import { reach } from '../core/failpoint.ts';
 import { asSetupError } from './database-errors.ts';
 import { openPool } from './pool.ts';
 import { roles } from './roles.ts';
@@ -88,7 +89,10 @@ export class JobQueue implements AsyncDisposable {
         // connection cut at that instant would end the process.
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
         taskList: {
-          refresh: async (payload) => handlers.refresh(payload as PackageName),
+          refresh: async (payload) => {
+            await handlers.refresh(payload as PackageName);
+            reach('before job completion');
+          },
           resync: async () => handlers.resync(),
         },
       });

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { detailsText, type EventAction, type NewEvent } from '../core/events.ts';
+import { reach } from '../core/failpoint.ts';
 import type { Queries } from './database.ts';
 
 /**
@@ -18,6 +19,7 @@ export async function appendEvent(queries: Queries, event: NewEvent): Promise<vo
       details: detailsText(event.details),
     })
     .execute();
+  reach('after event');
 }
 
 /** What the log last says of a package; null when it says nothing yet. */

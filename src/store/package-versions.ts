@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { reach } from '../core/failpoint.ts';
 import type { Finding } from '../core/finding.ts';
 import type { RelativePath, Sha256, SourceType } from '../core/package.ts';
 import type { Queries } from './database.ts';
@@ -89,6 +90,7 @@ export async function appendVersion(queries: Queries, version: NewVersion): Prom
     })
     .returning('id')
     .executeTakeFirstOrThrow();
+  reach('after version');
   await queries
     .insertInto('version_file')
     .values(
@@ -102,6 +104,7 @@ export async function appendVersion(queries: Queries, version: NewVersion): Prom
       })),
     )
     .execute();
+  reach('after files');
   return id;
 }
 
@@ -200,11 +203,12 @@ export async function readRegistryChecksum(queries: Queries, versionId: number):
 }
 
 /**
- * Whether a package's source is stale: its last look failed, the registry is rejected, or nobody has looked with
+ * Whether a package's source is stale: its root is missing, its last look failed, the registry is rejected, or nobody has looked with
  * success for too long at a package that somebody should be watching (`interface.md` 6, G-09).
  */
 export function sourceIsStale(staleAfterMs: number) {
-  return sql<boolean>`(coalesce(s.outcome in ('FAILED', 'VALIDATION_FAILED'), false)
+  return sql<boolean>`(coalesce(s.state = 'missing', false)
+    or coalesce(s.outcome in ('FAILED', 'VALIDATION_FAILED'), false)
     or r.rejected_checksum is not null
     or (coalesce(s.watched, false) and p.enabled
       and coalesce(s.last_success_at, '-infinity') < clock_timestamp() - make_interval(secs => ${staleAfterMs / 1000})))`;

@@ -1,4 +1,5 @@
 import { sql, type Updateable } from 'kysely';
+import { reach } from '../core/failpoint.ts';
 import type { Sha256 } from '../core/package.ts';
 import type { Queries, Tables } from './database.ts';
 
@@ -80,6 +81,7 @@ export async function listPackages(queries: Queries, environment: string): Promi
 /** Gives out the next number; the row must be locked. */
 export async function takeNumber(queries: Queries, locked: PackageRow): Promise<void> {
   await update(queries, locked, { next_number: locked.nextNumber + 1 });
+  reach('after counter');
 }
 
 /** Notes that a look has finished, so that an older one can no longer write (G10). */
@@ -90,6 +92,7 @@ export async function raiseTicket(queries: Queries, locked: PackageRow, ticket: 
 /** K-068: moves the pointer, and nothing else. The generation is the database's to count. */
 export async function movePointer(queries: Queries, locked: PackageRow, number: number): Promise<void> {
   await update(queries, locked, { active_number: number });
+  reach('after pointer');
 }
 
 export async function setHold(

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Queries } from './database.ts';
+import { isLive } from './daemons.ts';
 import { sourceIsStale } from './package-versions.ts';
 
 /** How the source of a package was when it was last looked at. */
@@ -7,7 +8,11 @@ export interface SourceStatusRow {
   readonly agentKey: string;
   readonly environment: string;
   readonly watched: boolean;
-  /** `unknown`, `ok`, `failed`, `changing` or `lost`. */
+  /**
+   * How the last look ended (`ok`, `failed`, `changing`, `unknown`), or how the root is where it is not well (`suspect`,
+   * `missing`, `returned`), or `degraded`: all is well, but every daemon that watches finds changes by the sweep alone,
+   * because its events fail; `message` says why.
+   */
   readonly state: string;
   readonly lastLookAt: Date | null;
   readonly lastSuccessAt: Date | null;
@@ -18,7 +23,7 @@ export interface SourceStatusRow {
 }
 
 export interface LookReport {
-  readonly state: 'ok' | 'failed' | 'changing' | 'lost';
+  readonly state: 'ok' | 'failed' | 'changing';
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly message: string | null;
@@ -109,6 +114,7 @@ export async function readSourceStatus(
     .select(['p.agent_key', 'p.environment', 's.watched', 's.state', 's.last_look_at', 's.last_success_at'])
     .select(['s.outcome', 's.reason', 's.message'])
     .select(sourceIsStale(staleAfterMs).as('stale'))
+    .select(whyDegraded().as('why_degraded'))
     .where((where) =>
       where(
         where.refTuple('p.agent_key', 'p.environment'),
@@ -121,12 +127,20 @@ export async function readSourceStatus(
     agentKey: row.agent_key,
     environment: row.environment,
     watched: row.watched ?? false,
-    state: row.state ?? 'unknown',
+    state: row.state === 'ok' && row.why_degraded !== null ? 'degraded' : (row.state ?? 'unknown'),
     lastLookAt: row.last_look_at,
     lastSuccessAt: row.last_success_at,
     outcome: row.outcome,
     reason: row.reason,
-    message: row.message,
+    message: row.message ?? row.why_degraded,
     stale: row.stale,
   }));
+}
+
+/** Why no live daemon that watches a package has events for it, in the words of one of them; null where one has. */
+function whyDegraded() {
+  return sql<string | null>`(select min(d.watcher_message) filter (where d.watcher_state = 'degraded')
+    from daemon d
+    where s.watched and p.environment = any(d.environments) and ${isLive('d')}
+    having bool_and(d.watcher_state = 'degraded'))`;
 }

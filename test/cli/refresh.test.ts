@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beatDaemon, leaveDaemon, makeLooker } from '../../src/operations/looker.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { heartbeatOf } from '../support/fake-daemon.ts';
 import { document } from '../support/registry-documents.ts';
 import { core, makeCliPlace, rules, usualAgent } from './cli-place.ts';
 
@@ -203,7 +204,7 @@ describe('refresh with a live daemon', () => {
     const context = own.context();
     const looker = await makeLooker(context, { id: 'silent', kind: 'daemon', name: 'silent daemon' });
     // It lives and never looks.
-    await beatDaemon(context, { looker, sourceType: 'local', environments: [], resyncSeconds: 30, held: [] });
+    await beatDaemon(context, heartbeatOf(looker));
 
     const { code, body } = await place.json('refresh', place.agentKey, '--wait', '0');
     expect({ code, body }).toMatchObject({ code: 1, body: { state: 'queued', outcome: null } });

@@ -77,6 +77,7 @@ async function startDaemon(
   const daemon = await Daemon.start({
     context,
     looker,
+    identity: { host: 'test', processId: process.pid },
     source,
     logger: silent,
     clock: systemClock,

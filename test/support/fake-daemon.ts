@@ -1,6 +1,7 @@
+import type { DaemonCondition } from '../../src/core/daemon-condition.ts';
 import type { CallContext } from '../../src/operations/context.ts';
-import { abandonLook, openLook } from '../../src/operations/refresh-knowledge.ts';
-import { beatDaemon, leaveDaemon } from '../../src/operations/looker.ts';
+import { beatDaemon, leaveDaemon, type Heartbeat } from '../../src/operations/looker.ts';
+import { abandonLook, openLook, type Looker } from '../../src/operations/refresh-knowledge.ts';
 import type { TestDatabase } from './database.ts';
 import { lookAt, type TestPackage } from './knowledge.ts';
 
@@ -10,11 +11,26 @@ export interface FakeDaemon extends AsyncDisposable {
   show(input: TestPackage): void;
 }
 
+/** What a healthy daemon that watches nothing by itself says of itself. */
+export function heartbeatOf(looker: Looker, condition: Partial<DaemonCondition> = {}): Heartbeat {
+  const healthy = { root: 'ok', rootMessage: null, watcher: 'native', watcherMessage: null } as const;
+  return {
+    looker,
+    sourceType: 'local',
+    environments: [],
+    resyncSeconds: 30,
+    host: 'nowhere',
+    processId: 0,
+    condition: { ...healthy, registryChecksum: null, ...condition },
+    held: [],
+  };
+}
+
 /** A live daemon whose sources are what a test shows it; it asks every few milliseconds who waits. */
 export async function startFakeDaemon(testDatabase: TestDatabase): Promise<FakeDaemon> {
   const context = testDatabase.context();
   const looker = { id: 'fake-daemon', actorId: context.caller.actorId };
-  const heartbeat = { looker, sourceType: 'local', environments: [], resyncSeconds: 30, held: [] } as const;
+  const heartbeat = heartbeatOf(looker);
   const sources = new Map<string, TestPackage>();
   const ending = new AbortController();
   const work = async () => {

@@ -446,6 +446,13 @@ create table daemon (
   source_type text not null,
   environments text[] not null,
   resync_seconds integer not null,
+  host text not null,
+  process_id integer not null,
+  root_state text not null,
+  root_message text,
+  watcher_state text not null,
+  watcher_message text,
+  registry_checksum text,
   started_at timestamptz not null default clock_timestamp(),
   beat_at timestamptz not null default clock_timestamp()
 );
