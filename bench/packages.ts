@@ -55,7 +55,7 @@ export async function registerAgents(
   const bytes = Buffer.from(JSON.stringify({ registry_version: '1', agents: Object.fromEntries(entries) }));
   const inForce = await acceptRegistry(scene.context, {
     bytes,
-    actorId: scene.looker.actorId,
+    looker: scene.looker,
     watchEnvironments: ['production'],
   });
   return { ...inForce, bytes };

@@ -2,6 +2,7 @@ import type { DaemonCondition } from '../src/core/daemon-condition.ts';
 import { KnowledgeError } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { SettleTimes } from '../src/core/settle-window.ts';
+import type { RegistryInForce } from '../src/operations/accept-registry.ts';
 import type { Context } from '../src/operations/context.ts';
 import { beatDaemon, leaveDaemon } from '../src/operations/looker.ts';
 import type { Looker } from '../src/operations/refresh-knowledge.ts';
@@ -65,9 +66,10 @@ export class Daemon implements AsyncDisposable {
       context,
       clock,
       watchEnvironments,
-      actorId: looker.actorId,
+      looker,
       read: options.registry.read,
       print: () => options.local.statPrint(options.registry.path),
+      announce: () => this.#beat(),
     });
     this.#pool = new LookerPool({ ...options, registry: this.#registry });
     this.#hints = new LocalHints({
@@ -87,6 +89,7 @@ export class Daemon implements AsyncDisposable {
     await daemon.#patiently(() => daemon.#beat());
     await daemon.#patiently(() => daemon.#registry.look());
     daemon.#tellRegistry();
+    daemon.#tellDispute(null, daemon.#registry.inForce);
     await daemon.#watch();
     daemon.#hintAll('start');
     await options.context.queue.work(
@@ -125,7 +128,9 @@ export class Daemon implements AsyncDisposable {
   async #beatForever(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#options.clock.sleep(beatMs, this.#stop.signal).catch(() => undefined);
-      if (!this.#stop.signal.aborted) await this.#guard('The heartbeat failed', () => this.#beat());
+      if (this.#stop.signal.aborted) return;
+      await this.#guard('The heartbeat failed', () => this.#beat());
+      if (this.#registry.inForce.disputedBy.length > 0) await this.#lookAtRegistry();
     }
   }
 
@@ -145,13 +150,12 @@ export class Daemon implements AsyncDisposable {
   }
 
   #condition(): DaemonCondition {
-    const { registry } = this.#registry.inForce;
     return {
       root: 'ok',
       rootMessage: null,
       watcher: this.#options.local.watcher ? 'native' : 'sweep',
       watcherMessage: null,
-      registryChecksum: registry?.checksum ?? null,
+      registryOffered: this.#registry.offered,
     };
   }
 
@@ -171,6 +175,7 @@ export class Daemon implements AsyncDisposable {
       const before = this.#registry.inForce;
       const now = await this.#registry.look();
       if (now.faults[0]?.message !== before.faults[0]?.message || now.changed) this.#tellRegistry();
+      this.#tellDispute(before, now);
       if (now.registry?.checksum === before.registry?.checksum) return;
       await this.#watch();
       this.#hintAll('registry');
@@ -192,6 +197,18 @@ export class Daemon implements AsyncDisposable {
     for (const warning of registry?.warnings.slice(0, toldAtOnce) ?? []) {
       logger.warn(`registry: ${warning.message}`, { code: warning.code });
     }
+  }
+
+  /** The alarm of two daemons that read different registries, and its end, once each. */
+  #tellDispute(before: RegistryInForce | null, now: RegistryInForce): void {
+    const [wasDisputed, isDisputed] = [before, now].map((state) => (state?.disputedBy.length ?? 0) > 0);
+    if (wasDisputed === isDisputed) return;
+    if (!isDisputed) return this.#options.logger.info('all live daemons read the same registry again');
+    const others = now.disputedBy.map((daemon) => `process ${daemon.processId} on ${daemon.host}`).join(', ');
+    this.#options.logger.error(
+      `another live daemon (${others}) reads another registry than this one; neither takes effect, the registry in force stays. Give both the same file`,
+      { path: this.#options.registry.path },
+    );
   }
 
   async #watch(): Promise<void> {

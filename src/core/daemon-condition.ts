@@ -1,5 +1,3 @@
-import type { Sha256 } from './package.ts';
-
 /**
  * How a daemon's root is: `ok`; `suspect` (it looks lost, and is looked at again before anybody is alarmed); `missing`
  * (lost: nothing is captured or refused, active versions stay); `returned` (there again, and watched until it is quiet).
@@ -19,6 +17,6 @@ export interface DaemonCondition {
   readonly watcher: WatcherState;
   /** Why there are no events, as a sentence; null where there are. */
   readonly watcherMessage: string | null;
-  /** The last valid registry that it read from its own file; null before the first. */
-  readonly registryChecksum: Sha256 | null;
+  /** What its own registry file last held: the SHA-256 of its bytes, or `missing`; null before the first reading. */
+  readonly registryOffered: string | null;
 }

@@ -23,6 +23,7 @@ export const registryFaultCodes = [
   'bad_path_character',
   'reserved_name',
   'path_too_long',
+  'registry_disputed',
 ] as const;
 export type RegistryFaultCode = (typeof registryFaultCodes)[number];
 

@@ -1,7 +1,7 @@
 import { KnowledgeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Context } from '../operations/context.ts';
-import { readReadinessFaults } from '../operations/read-readiness.ts';
+import { readReadinessFaults, readReadinessWarnings } from '../operations/read-readiness.ts';
 import { allowMethods, type Exchange } from './exchange.ts';
 import type { Auth } from './find-caller.ts';
 import { respondJson } from './respond.ts';
@@ -58,8 +58,12 @@ async function checkReadiness({
 }: HealthOptions): Promise<Readiness> {
   if (!isOpen()) return { faults: ['The server is shutting down.'], warnings: [] };
   try {
-    const [faults, warnings] = await Promise.all([readReadinessFaults(context), readiness()]);
-    return { faults, warnings: [...(auth === 'required' ? [] : [openDoor]), ...warnings] };
+    const [faults, rights, warnings] = await Promise.all([
+      readReadinessFaults(context),
+      readiness(),
+      readReadinessWarnings(context),
+    ]);
+    return { faults, warnings: [...(auth === 'required' ? [] : [openDoor]), ...rights, ...warnings] };
   } catch (error) {
     if (error instanceof KnowledgeError && error.code === 'UNAVAILABLE') {
       return { faults: [error.message], warnings: [] };

@@ -30,9 +30,10 @@ export async function refreshHere(
     context: call,
     clock: systemClock,
     watchEnvironments: settings.watchEnvironments,
-    actorId: looker.actorId,
+    looker,
     read: () => readRegistryFile(settings.registryPath),
     print: () => statPrint(settings.registryPath),
+    announce: async () => undefined, // No daemon: nobody compares.
   });
   const inForce = await registry.look();
   if (inForce.registry === null) return { refreshes: [], registryFaults: inForce.faults };

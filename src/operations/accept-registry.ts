@@ -3,6 +3,7 @@ import { findingFacts } from '../core/events.ts';
 import type { Finding } from '../core/finding.ts';
 import type { Registry } from '../core/package.ts';
 import { parseRegistry } from '../core/registry/registry.ts';
+import { listLiveDaemons, type LiveDaemon } from '../store/daemons.ts';
 import type { Queries } from '../store/database.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
 import { unlistPackages, upsertPackages } from '../store/packages.ts';
@@ -15,6 +16,7 @@ import {
 } from '../store/registry-snapshots.ts';
 import { markWatched } from '../store/source-status.ts';
 import type { Context } from './context.ts';
+import type { Looker } from './refresh-knowledge.ts';
 
 /** The registry in force, and what is wrong with the one last offered. */
 export interface RegistryInForce {
@@ -24,32 +26,42 @@ export interface RegistryInForce {
   readonly faults: readonly Finding[];
   /** Whether this call changed which registry is in force. */
   readonly changed: boolean;
+  /** The live daemons whose own file holds another registry than the one offered; while there are any, nothing changes. */
+  readonly disputedBy: readonly LiveDaemon[];
 }
 
 /**
  * Puts an offered registry in force if it passes every rule, with a package for each agent and environment; else the
  * last good one stays, also across a restart, and the refusal is noted and audited once (K-012). `bytes` null: the file
- * is not there, which is not an empty registry.
+ * is not there, which is not an empty registry. While another live daemon's file holds something else, neither a registry
+ * nor a refusal takes effect: two daemons with different registries would switch back and forth for ever.
  */
 export async function acceptRegistry(
   context: Context,
   offer: {
     readonly bytes: Uint8Array | null;
-    readonly actorId: number;
+    readonly looker: Looker;
     readonly watchEnvironments: readonly string[];
   },
 ): Promise<RegistryInForce> {
   const parsed = parseRegistry(offer.bytes);
+  const offered = offeredChecksum(offer.bytes);
+  const { actorId } = offer.looker;
   return context.database.transaction(async (queries) => {
     const state = await lockRegistryState(queries);
+    const disputedBy = await listDissenters(queries, offered, offer.looker);
+    if (disputedBy.length > 0) {
+      await markWatched(queries, offer.watchEnvironments);
+      return { registry: await registryOf(queries, state.checksum), faults: [], changed: false, disputedBy };
+    }
     if (!parsed.ok) {
-      const offered = offer.bytes === null ? 'missing' : sha256(offer.bytes);
       await markWatched(queries, offer.watchEnvironments);
       if (state.rejectedChecksum !== offered) {
         await rejectRegistry(queries, offered, parsed.faults);
-        await auditRejection(queries, offer.actorId, offered, parsed.faults);
+        await auditRejection(queries, actorId, offered, parsed.faults);
       }
-      return { registry: await registryOf(queries, state.checksum), faults: parsed.faults, changed: false };
+      const registry = await registryOf(queries, state.checksum);
+      return { registry, faults: parsed.faults, changed: false, disputedBy };
     }
     const { registry } = parsed;
     const changed = state.checksum !== registry.checksum;
@@ -57,13 +69,13 @@ export async function acceptRegistry(
       await acceptRegistrySnapshot(queries, {
         ...registry,
         content: offer.bytes ?? new Uint8Array(),
-        actorId: offer.actorId,
+        actorId,
       });
     }
     await listPackagesOf(queries, registry, context.policy.environments);
     await markWatched(queries, offer.watchEnvironments);
-    if (changed) await auditChange(queries, offer.actorId, registry, state.checksum);
-    return { registry, faults: [], changed };
+    if (changed) await auditChange(queries, actorId, registry, state.checksum);
+    return { registry, faults: [], changed, disputedBy };
   });
 }
 
@@ -71,8 +83,31 @@ export async function acceptRegistry(
 export async function readRegistryInForce(context: Context): Promise<RegistryInForce> {
   return context.database.read(async (queries) => {
     const state = await readRegistryState(queries);
-    return { registry: await registryOf(queries, state.checksum), faults: state.faults, changed: false };
+    const registry = await registryOf(queries, state.checksum);
+    return { registry, faults: state.faults, changed: false, disputedBy: [] };
   });
+}
+
+/** How an offered registry is named: by the SHA-256 of its bytes, or as missing. */
+export function offeredChecksum(bytes: Uint8Array | null): string {
+  return bytes === null ? 'missing' : sha256(bytes);
+}
+
+/** Audits that a registry other than the one in force was offered and disputed; for whoever offered it, once. */
+export async function auditDispute(context: Context, looker: Looker, offered: string): Promise<void> {
+  const message = 'Another live daemon reads another registry; none of them takes effect.';
+  const fault: Finding = { code: 'registry_disputed', relativePath: null, line: null, message };
+  await context.database.transaction(async (queries) => {
+    const state = await readRegistryState(queries);
+    if (state.checksum !== offered) await auditRejection(queries, looker.actorId, offered, [fault]);
+  });
+}
+
+async function listDissenters(queries: Queries, offered: string, looker: Looker): Promise<LiveDaemon[]> {
+  const others = (await listLiveDaemons(queries)).filter((daemon) => daemon.id !== looker.id);
+  return others.filter(({ condition: { registryOffered } }) =>
+    registryOffered === null ? false : registryOffered !== offered,
+  );
 }
 
 async function registryOf(queries: Queries, checksum: Registry['checksum'] | null): Promise<Registry | null> {

@@ -1,5 +1,6 @@
 import { KnowledgeError } from '../core/errors.ts';
 import { readBlobs } from '../store/blobs.ts';
+import { listLiveDaemons } from '../store/daemons.ts';
 import type { Queries } from '../store/database.ts';
 import { listVersions, readFiles, type VersionRow } from '../store/package-versions.ts';
 import type { Context } from './context.ts';
@@ -16,6 +17,23 @@ export async function readReadinessFaults(context: Context): Promise<readonly st
     if (error instanceof KnowledgeError && error.code === 'UNAVAILABLE') return [error.message];
     throw error;
   }
+}
+
+/**
+ * What an operator should mend although everything is answered: about the daemons and what they read. As general as the
+ * faults are; `doctor` names machines, folders and reasons.
+ */
+export async function readReadinessWarnings(context: Context): Promise<readonly string[]> {
+  const daemons = await context.database.read(listLiveDaemons);
+  const conditions = daemons.map((daemon) => daemon.condition);
+  const offered = new Set(conditions.flatMap((condition) => condition.registryOffered ?? []));
+  return [
+    ...(offered.size > 1 ? ['Live daemons read different registries; none of them takes effect.'] : []),
+    ...(conditions.some(({ root }) => root === 'missing') ? ['A daemon has lost its knowledge folder.'] : []),
+    ...(conditions.some(({ watcher }) => watcher === 'degraded')
+      ? ['A daemon gets no file events; it finds changes by its sweep.']
+      : []),
+  ];
 }
 
 async function findContentFaults(queries: Queries): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { DaemonCondition, RootState, WatcherState } from '../core/daemon-condition.ts';
-import type { Sha256, SourceType } from '../core/package.ts';
+import type { SourceType } from '../core/package.ts';
 import type { Queries } from './database.ts';
 
 /** A daemon whose heartbeat is older than this is taken for dead (`interface.md` 4). */
@@ -31,7 +31,7 @@ export async function beat(queries: Queries, daemon: DaemonRow): Promise<void> {
     root_message: condition.rootMessage,
     watcher_state: condition.watcher,
     watcher_message: condition.watcherMessage,
-    registry_checksum: condition.registryChecksum,
+    registry_offered: condition.registryOffered,
   };
   await queries
     .insertInto('daemon')
@@ -86,7 +86,7 @@ export async function listLiveDaemons(queries: Queries): Promise<LiveDaemon[]> {
       rootMessage: row.root_message,
       watcher: row.watcher_state as WatcherState,
       watcherMessage: row.watcher_message,
-      registryChecksum: row.registry_checksum as Sha256 | null,
+      registryOffered: row.registry_offered,
     },
     startedAt: row.started_at,
     beatAt: row.beat_at,

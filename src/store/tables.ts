@@ -223,7 +223,7 @@ export const Daemon = defineEntity({
     root_message: p.text().nullable(),
     watcher_state: p.text(),
     watcher_message: p.text().nullable(),
-    registry_checksum: p.text().nullable(),
+    registry_offered: p.text().nullable(),
     started_at: p.datetime().default('now'),
     beat_at: p.datetime().default('now'),
   },

@@ -20,7 +20,8 @@ function keeperOf(read: () => Buffer, clock: FakeClock) {
   const keeper = new RegistryKeeper({
     context,
     clock,
-    actorId: context.caller.actorId,
+    looker: { id: 'keeper', actorId: context.caller.actorId },
+    announce: async () => undefined,
     watchEnvironments: ['production'],
     read: async () => {
       reads += 1;

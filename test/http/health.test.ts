@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DaemonCondition } from '../../src/core/daemon-condition.ts';
+import { beatDaemon } from '../../src/operations/looker.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { heartbeatOf } from '../support/fake-daemon.ts';
 import { openSocket, readToEnd, startTestServer } from '../support/http.ts';
 import { loadVersion } from '../support/knowledge.ts';
 
@@ -106,6 +109,27 @@ describe('/readyz', () => {
         expect.stringContaining('blob_is_immutable'),
       ],
     });
+  });
+
+  it('warns of daemons that read different registries, lost their folder or get no events, in general words', async () => {
+    await using own = await createTestDatabase();
+    await loadVersion(own, { agentKey: 'watched', files: { 'a.md': 'text' } });
+    const context = own.context();
+    const beat = (id: string, condition: Partial<DaemonCondition>) =>
+      beatDaemon(context, heartbeatOf({ id, actorId: context.caller.actorId }, condition));
+    await using server = await startTestServer(own);
+    await beat('one', { registryOffered: 'a' });
+    expect(await readinessOf(server.url)).toMatchObject({ status: 200, warnings: [] });
+    await beat('two', { registryOffered: 'b', root: 'missing', rootMessage: '/secret/place is gone' });
+    await beat('three', { watcher: 'degraded', watcherMessage: 'no watches in /secret/place' });
+    const readiness = await readinessOf(server.url);
+    expect(readiness).toMatchObject({ status: 200, ready: true, faults: [] });
+    expect(readiness.warnings).toEqual([
+      expect.stringContaining('different registries'),
+      expect.stringContaining('lost its knowledge folder'),
+      expect.stringContaining('no file events'),
+    ]);
+    expect(JSON.stringify(readiness)).not.toContain('secret');
   });
 
   it('is not ready when stored content does not read back', async () => {

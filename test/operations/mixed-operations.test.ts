@@ -109,7 +109,7 @@ const deeds: readonly Deed[] = [
   () =>
     acceptRegistry(context, {
       bytes: pick([looks.registryBytes, looks.registryBytes, Buffer.from(`{${pick(texts)}`)]),
-      actorId: context.caller.actorId,
+      looker: { id: 'mixer', actorId: context.caller.actorId },
       watchEnvironments: pick([['production'], ['dev'], ['dev', 'production']]),
     }),
 ];

@@ -68,7 +68,7 @@ export async function registerAgent(testDatabase: TestDatabase, input: TestPacka
   });
   const { registry, faults } = await acceptRegistry(testDatabase.context(), {
     bytes: Buffer.from(JSON.stringify(registryDocument(agents))),
-    actorId: testDatabase.context().caller.actorId,
+    looker: { id: 'registrar', actorId: testDatabase.context().caller.actorId },
     watchEnvironments: input.watchEnvironments ?? [],
   });
   const definition = registry?.agents.get(input.agentKey);

@@ -68,7 +68,7 @@ export async function openLooks(database: TestDatabase): Promise<TestLooks> {
   const looker = { id: 'looker', actorId };
   const keys = Array.from({ length: 100 }, (_, index) => `agent_${String(index + 1).padStart(3, '0')}`);
   const bytes = registryBytes(keys);
-  const { registry } = await acceptRegistry(context, { bytes, actorId, watchEnvironments: ['production'] });
+  const { registry } = await acceptRegistry(context, { bytes, looker, watchEnvironments: ['production'] });
   if (registry === null) throw new TypeError('The registry of this file is a good one.');
   const agentOf = (agentKey: string, environment: string): TestAgent => {
     const definition = registry.agents.get(agentKey);

@@ -452,7 +452,7 @@ create table daemon (
   root_message text,
   watcher_state text not null,
   watcher_message text,
-  registry_checksum text,
+  registry_offered text,
   started_at timestamptz not null default clock_timestamp(),
   beat_at timestamptz not null default clock_timestamp()
 );
