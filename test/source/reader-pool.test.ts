@@ -165,6 +165,25 @@ describe('a reader that stands still', () => {
     expect(await pool.look(ask(['small.md']))).toMatchObject(small);
   });
 
+  it('keeps no other look waiting while a spare is there, and every one where none is: the control (R15)', async () => {
+    for (const [readers, first] of [
+      [2, 'others'],
+      [1, 'stuck'],
+    ] as const) {
+      await using pool = await openWarm({ stuckMs, readers });
+      const order: string[] = [];
+      // Stopped before or after its root has answered: what comes of its own look does not matter here.
+      const stuck = pool.look(ask(bigNames)).then(
+        () => order.push('stuck'),
+        () => order.push('stuck'),
+      );
+      process.kill(await findBusy(pool), 'SIGSTOP');
+      const others = Promise.all(Array.from({ length: 19 }, () => pool.look(ask(['small.md']))));
+      await Promise.all([stuck, others.then(() => order.push('others'))]);
+      expect(order[0]).toBe(first);
+    }
+  });
+
   it('before the root has answered is trouble with the source and no fault of a file', async () => {
     await using pool = await openWarm({ stuckMs, readers: 1 });
     process.kill(processIds(pool)[0]!, 'SIGSTOP');

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A script of this folder as a process of its own; killed when disposed of. Resolves with its first message. */
@@ -56,4 +57,16 @@ export async function until(isSo: () => boolean, limitMs = 10_000): Promise<void
     if (performance.now() > end) throw new Error(`Not so within ${limitMs} ms: ${isSo.toString()}.`);
     await sleep(5);
   }
+}
+
+/** The ids of the processes that this one has started and that live. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const parents = await Promise.all(
+    ids.map(async (id) => {
+      const stat = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '');
+      return Number(/\) \S (\d+)/.exec(stat)?.[1]);
+    }),
+  );
+  return ids.flatMap((id, at) => (parents[at] === pid ? Number(id) : []));
 }
