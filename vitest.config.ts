@@ -14,6 +14,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     // Real servers, real processes and two cores: more files at once only make each other late.
-    maxWorkers: 2,
+    maxWorkers: 3,
   },
 });

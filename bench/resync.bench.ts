@@ -24,7 +24,14 @@ export const resync: Bench = {
       await refreshWith(scene, inForce, name, look);
     }
     const pool = { hint: refuseHint, isBusy: () => false } as never;
-    const options = { ...scene, source, registry: inForce.registry, watchEnvironments: ['production'], pool };
+    const options = {
+      ...scene,
+      source,
+      registry: inForce.registry,
+      watchEnvironments: ['production'],
+      pool,
+      isRootWell: () => true,
+    };
     const ours: number[] = [];
     const peer: number[] = [];
     const paths = names.flatMap((name) =>

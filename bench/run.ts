@@ -1,12 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import type { Bench, Figure } from './harness.ts';
+import { neighbours } from './neighbours.bench.ts';
+import { recovery } from './recovery.bench.ts';
 import { refreshes } from './refreshes.bench.ts';
 import { resync } from './resync.bench.ts';
 import { start } from './start.bench.ts';
 import { storage } from './storage.bench.ts';
 
-const benches: readonly Bench[] = [start, refreshes, resync, storage];
+const benches: readonly Bench[] = [start, refreshes, resync, storage, recovery, neighbours];
 const results = new URL('results/', import.meta.url);
 
 const wanted = process.argv.slice(2);

@@ -8,11 +8,14 @@ import { beatDaemon, leaveDaemon } from '../src/operations/looker.ts';
 import type { Looker } from '../src/operations/refresh-knowledge.ts';
 import type { Source } from '../src/source/source.ts';
 import type { Clock } from './clock.ts';
-import { LocalHints } from './hints/local-hints.ts';
+import { LocalHints, type LocalHintsOptions } from './hints/local-hints.ts';
 import { LookerPool } from './looker-pool.ts';
 import type { LookReporter } from './look-steps.ts';
+import { Pause } from './pause.ts';
 import { RegistryKeeper } from './registry-keeper.ts';
+import { tellRegistry } from './registry-news.ts';
 import { resyncAll } from './resync.ts';
+import { RootWatch } from './root-watch.ts';
 
 export interface DaemonOptions {
   readonly context: Context;
@@ -28,17 +31,16 @@ export interface DaemonOptions {
     readonly path: string;
     readonly read: () => Promise<Uint8Array | null>;
   };
-  readonly local: {
-    readonly root: string;
-    readonly sweepMs: number;
-    readonly watcher: boolean;
-    readonly statPrint: (path: string) => Promise<string>;
-  };
+  readonly local: Pick<
+    LocalHintsOptions,
+    'root' | 'sweepMs' | 'watchMode' | 'statPrint' | 'openWatcher' | 'readFileSystemType'
+  >;
   readonly onLook: LookReporter;
+  /** One line for whoever watches a terminal: an alarm, or its end. */
+  readonly onAlarm?: (text: string) => void;
+  /** Settles when the daemon is asked to stop: a start does not wait for its first looks any longer then. */
+  readonly stop?: Promise<unknown>;
 }
-
-/** Faults of a registry that the log names; `registry check` lists them all (T44). */
-const toldAtOnce = 5;
 
 /** Seconds, about, that a start waits for a database that cannot answer. */
 const startAttempts = 15;
@@ -56,12 +58,19 @@ export class Daemon implements AsyncDisposable {
   readonly #registry: RegistryKeeper;
   readonly #pool: LookerPool;
   readonly #hints: LocalHints;
+  readonly #root: RootWatch;
   readonly #stop = new AbortController();
+  /** The heartbeat's: cut short when there is something to say. */
+  readonly #beatPause: Pause;
+  /** Whether a full look is asked for while one is under way. */
+  #resyncAsked = false;
+  #resyncing: Promise<void> | null = null;
   readonly #background: Promise<void>[] = [];
 
   private constructor(options: DaemonOptions) {
     this.#options = options;
     const { context, clock, looker, watchEnvironments } = options;
+    this.#beatPause = new Pause(clock);
     this.#registry = new RegistryKeeper({
       context,
       clock,
@@ -71,15 +80,23 @@ export class Daemon implements AsyncDisposable {
       print: () => options.local.statPrint(options.registry.path),
       announce: () => this.#beat(),
     });
-    this.#pool = new LookerPool({ ...options, registry: this.#registry });
+    this.#root = new RootWatch({
+      ...options,
+      required: () => this.#pool.requiredFiles(),
+      onNews: () => this.#beatSoon(),
+      onReturned: () => this.#onRootReturned(),
+    });
+    this.#pool = new LookerPool({ ...options, registry: this.#registry, root: this.#root.guard });
     this.#hints = new LocalHints({
       ...options.local,
       registryPath: options.registry.path,
       clock,
+      timeOfDay: () => context.clock().getTime(),
       logger: options.logger,
-      onFiles: (hint) => this.#hintFolder(hint.folder, hint),
+      onFiles: (event) => this.#pool.hintAt(event),
       onRegistry: () => this.#lookAtRegistry(),
-      onTrouble: () => this.#hintAll('sweep'),
+      onEverything: (reason) => this.#resyncSoon(reason),
+      onCondition: () => this.#beatSoon(),
     });
   }
 
@@ -88,24 +105,30 @@ export class Daemon implements AsyncDisposable {
     const daemon = new Daemon(options);
     await daemon.#patiently(() => daemon.#beat());
     await daemon.#patiently(() => daemon.#registry.look());
-    daemon.#tellRegistry();
-    daemon.#tellDispute(null, daemon.#registry.inForce);
-    await daemon.#watch();
+    daemon.#tellRegistry(null);
+    await daemon.#root.guard.look();
+    await daemon.#patiently(() => daemon.#root.tell());
+    daemon.#watch();
     daemon.#hintAll('start');
     await options.context.queue.work(
       { refresh: async (name) => daemon.#pool.hint(name, 'request'), resync: () => daemon.#resync() },
       2,
     );
-    daemon.#background.push(daemon.#beatForever(), daemon.#hints.sweepForever(daemon.#stop.signal));
-    await daemon.#pool.idle();
+    const { signal } = daemon.#stop;
+    daemon.#background.push(
+      daemon.#beatForever(),
+      daemon.#hints.run(signal),
+      daemon.#root.guard.watchForever(signal),
+    );
+    await Promise.race([daemon.#pool.idle(), options.stop ?? new Promise(() => undefined)]);
     return daemon;
   }
 
   /** Ends the looks under way and says goodbye. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#hints[Symbol.asyncDispose]();
     await Promise.allSettled(this.#background);
+    await this.#resyncing;
     await this.#pool.stop();
     await leaveDaemon(this.#options.context, this.#options.looker);
   }
@@ -127,11 +150,17 @@ export class Daemon implements AsyncDisposable {
 
   async #beatForever(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      await this.#options.clock.sleep(beatMs, this.#stop.signal).catch(() => undefined);
+      await this.#beatPause.sleep(beatMs, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       await this.#guard('The heartbeat failed', () => this.#beat());
+      await this.#guard('The state of the root could not be told', () => this.#root.tell());
       if (this.#registry.inForce.disputedBy.length > 0) await this.#lookAtRegistry();
     }
+  }
+
+  /** Says at once how this daemon is, for what it said last is not so any more. */
+  #beatSoon(): void {
+    this.#beatPause.wake();
   }
 
   async #beat(): Promise<void> {
@@ -151,83 +180,81 @@ export class Daemon implements AsyncDisposable {
 
   #condition(): DaemonCondition {
     return {
-      root: 'ok',
-      rootMessage: null,
-      watcher: this.#options.local.watcher ? 'native' : 'sweep',
-      watcherMessage: null,
+      ...this.#root.guard.condition,
+      ...this.#hints.condition,
       registryOffered: this.#registry.offered,
     };
   }
 
   async #resync(): Promise<void> {
     await this.#lookAtRegistry();
-    await resyncAll({ ...this.#options, registry: this.#registry.inForce.registry, pool: this.#pool });
+    await resyncAll({
+      ...this.#options,
+      registry: this.#registry.inForce.registry,
+      pool: this.#pool,
+      isRootWell: () => this.#root.guard.state === 'ok',
+    });
     await this.#scheduleResync();
   }
 
+  /** A full look out of turn, since a change may have come without a hint; any number of reasons means one look more. */
+  #resyncSoon(reason: string): void {
+    if (this.#stop.signal.aborted) return;
+    this.#options.logger.debug('everything is looked at', { reason });
+    this.#resyncAsked = true;
+    this.#resyncing ??= this.#resyncWhileAsked().finally(() => {
+      this.#resyncing = null;
+    });
+  }
+
+  async #resyncWhileAsked(): Promise<void> {
+    while (this.#resyncAsked && !this.#stop.signal.aborted) {
+      this.#resyncAsked = false;
+      await this.#guard('The full look failed', () => this.#resync());
+    }
+  }
+
   async #scheduleResync(): Promise<void> {
-    const at = this.#options.context.clock().getTime() + this.#options.resyncSeconds * 1000;
-    await this.#options.context.queue.scheduleResync(new Date(at));
+    await this.#options.context.queue.scheduleResync(this.#options.resyncSeconds);
   }
 
   async #lookAtRegistry(): Promise<void> {
     await this.#guard('The registry could not be looked at', async () => {
       const before = this.#registry.inForce;
       const now = await this.#registry.look();
-      if (now.faults[0]?.message !== before.faults[0]?.message || now.changed) this.#tellRegistry();
-      this.#tellDispute(before, now);
+      this.#tellRegistry(before);
       if (now.registry?.checksum === before.registry?.checksum) return;
-      await this.#watch();
+      this.#watch();
+      this.#root.startAnew();
       this.#hintAll('registry');
     });
   }
 
-  #tellRegistry(): void {
-    const { registry, faults } = this.#registry.inForce;
-    const { logger } = this.#options;
-    for (const fault of faults.slice(0, toldAtOnce)) {
-      logger.error(`registry refused: ${fault.message}`, { code: fault.code });
-    }
-    if (faults.length > 0) {
-      const more = faults.length > toldAtOnce ? `${faults.length - toldAtOnce} more faults; ` : '';
-      logger.error(
-        `${more}${registry ? 'the last good registry stays in force' : 'there is no registry in force'}`,
-      );
-    }
-    for (const warning of registry?.warnings.slice(0, toldAtOnce) ?? []) {
-      logger.warn(`registry: ${warning.message}`, { code: warning.code });
-    }
+  /** The watcher may sit on a folder that is not there any more. */
+  #onRootReturned(): void {
+    this.#hints.rebuild('the root has returned');
+    this.#hintAll('sweep');
   }
 
-  /** The alarm of two daemons that read different registries, and its end, once each. */
-  #tellDispute(before: RegistryInForce | null, now: RegistryInForce): void {
-    const [wasDisputed, isDisputed] = [before, now].map((state) => (state?.disputedBy.length ?? 0) > 0);
-    if (wasDisputed === isDisputed) return;
-    if (!isDisputed) return this.#options.logger.info('all live daemons read the same registry again');
-    const others = now.disputedBy.map((daemon) => `process ${daemon.processId} on ${daemon.host}`).join(', ');
-    this.#options.logger.error(
-      `another live daemon (${others}) reads another registry than this one; neither takes effect, the registry in force stays. Give both the same file`,
-      { path: this.#options.registry.path },
-    );
+  #tellRegistry(before: RegistryInForce | null): void {
+    const { logger, registry } = this.#options;
+    tellRegistry(logger, { path: registry.path, before, now: this.#registry.inForce });
   }
 
-  async #watch(): Promise<void> {
-    await this.#hints.watch(this.#pool.watchedFiles());
-  }
-
-  #hintFolder(folder: string, hint: { file: string | null; burst: boolean }): void {
-    for (const name of this.#pool.packagesIn(folder)) this.#pool.hint(name, 'watch', hint);
+  #watch(): void {
+    this.#hints.watch(this.#pool.watchedFiles());
   }
 
   #hintAll(trigger: 'start' | 'registry' | 'sweep'): void {
-    for (const name of this.#pool.watchedPackages())
-      this.#pool.hint(name, trigger, { file: null, burst: trigger === 'registry' });
+    const hint = { file: null, burst: trigger !== 'start' };
+    for (const name of this.#pool.watchedPackages()) this.#pool.hint(name, trigger, hint);
   }
 
   async #guard(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
+      if (this.#pool.space.raise(error)) return;
       this.#options.logger.error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }

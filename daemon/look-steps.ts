@@ -1,5 +1,6 @@
 import type { Logger } from '../src/core/logger.ts';
 import { reach } from '../src/core/failpoint.ts';
+import type { RootState } from '../src/core/daemon-condition.ts';
 import type { Finding } from '../src/core/finding.ts';
 import type { PackageLook } from '../src/core/look.ts';
 import type { PackageDefinition } from '../src/core/package.ts';
@@ -17,8 +18,12 @@ import {
 } from '../src/operations/refresh-knowledge.ts';
 import { refuseRefresh } from '../src/operations/refuse-refresh.ts';
 import type { Source } from '../src/source/source.ts';
-import type { LookSteps } from './package-looker.ts';
+import { findHalfWritten } from '../src/operations/find-half-written.ts';
+import { LookAgain, NothingToLookAt, type LookSteps } from './package-looker.ts';
 import type { RegistryKeeper } from './registry-keeper.ts';
+import { checkRoot, rootFindings } from './root-check.ts';
+import type { RootGate } from './root-guard.ts';
+import type { SpaceAlarm } from './space-alarm.ts';
 
 /** Told of every look that came to something. */
 export type LookReporter = (report: {
@@ -35,24 +40,31 @@ export interface LookStepsOptions {
   readonly logger: Logger;
   readonly registry: RegistryKeeper;
   readonly onLook: LookReporter;
+  readonly space: SpaceAlarm;
+  /** Says when the source's root is well; left out by whoever looks once and has nobody who watches it. */
+  readonly root?: RootGate;
 }
-
-/** The registry says that there is nothing to look at; whoever asked has been answered. */
-class NothingToLookAt extends Error {}
 
 /** Binds the steps of a look to one package, with the registry as it is in force at each step. */
 export function lookStepsOf(
   name: { readonly agentKey: string; readonly environment: string },
   options: LookStepsOptions,
 ): LookSteps {
-  const { context, looker, source, registry, logger } = options;
+  const { context, looker, source, registry, logger, root } = options;
   const definition = () => registry.inForce.registry?.agents.get(name.agentKey);
   return {
+    async ready() {
+      if (root === undefined || !isPassing(root.state)) return false;
+      if ((await root.settled()) === null) throw new NothingToLookAt();
+      return true;
+    },
     async open() {
+      if (root !== undefined && isPassing(root.state)) throw new LookAgain();
       const opened = await openLook(context, looker, name);
       try {
         if (opened.attempts.length > 0) await registry.lookIfChanged();
         await assertLookable(options, opened, definition());
+        if (root?.state === 'missing') await refuseForRoot(options, root, opened);
         return opened;
       } catch (error) {
         if (!(error instanceof NothingToLookAt)) await abandonLook(context, opened.attempts);
@@ -61,8 +73,10 @@ export function lookStepsOf(
     },
     async look(withContent) {
       reach('before look');
-      const look = await lookAt(options, definition(), withContent);
+      const agent = definition();
+      const look = await lookAt(options, agent, withContent);
       reach('after look');
+      if (root !== undefined && agent !== undefined) await checkRoot(root, agent, look);
       return look;
     },
     async isKnown(look) {
@@ -72,7 +86,13 @@ export function lookStepsOf(
       const [known] = await readKnownChecksums(context, name);
       return known !== undefined && (known.active === seen || known.newest === seen);
     },
+    async isHalfWritten(look) {
+      const found = await findHalfWritten(context, name, look);
+      if (found !== null) logger.info('a file looks half written and is read again', { ...name, ...found });
+      return found !== null;
+    },
     async finish(found) {
+      if (root !== undefined && root.state !== 'ok') throw new LookAgain();
       const { registry: inForce } = registry.inForce;
       const agent = definition();
       if (!inForce || !agent) throw new NothingToLookAt();
@@ -86,7 +106,9 @@ export function lookStepsOf(
         looker,
       });
       reach('after publish');
+      if (result.outcome === 'LOADED') options.space.clear();
       options.onLook({ ...name, trigger: found.trigger, result });
+      return result.outcome === 'LOADED' ? result.loadedNumber : null;
     },
     async giveUp(attempts) {
       await noteChanging(context, name);
@@ -94,10 +116,12 @@ export function lookStepsOf(
       logger.warn('the files keep changing; nothing was captured', { ...name });
     },
     async abandon(attempts, error) {
-      if (!(error instanceof NothingToLookAt)) {
-        logger.error(`a look failed: ${error instanceof Error ? error.message : String(error)}`, { ...name });
+      // A full disk is told once, and whoever asked need not wait for it (F29).
+      const full = options.space.raise(error);
+      if (!full && !(error instanceof NothingToLookAt) && !(error instanceof LookAgain)) {
+        logger.error(`a look failed: ${messageOf(error)}`, { ...name });
       }
-      await abandonLook(context, attempts).catch(() => undefined); // The next heartbeat takes them back.
+      await abandonLook(context, attempts, full ? messageOf(error) : null).catch(() => undefined); // The next heartbeat takes them back.
     },
   };
 }
@@ -124,6 +148,27 @@ async function assertLookable(
     await refuseRefresh(options.context, opened.attempts, { outcome: 'FAILED', faults: [fault] });
   }
   throw new NothingToLookAt();
+}
+
+/** The root will be well or missing in a moment. */
+function isPassing(state: RootState): boolean {
+  return state === 'suspect' || state === 'returned';
+}
+
+/** While the root is missing nothing is looked at: whoever asked is told why, and nothing is said of the package (F50). */
+async function refuseForRoot(
+  { context }: LookStepsOptions,
+  root: RootGate,
+  { attempts }: OpenLook,
+): Promise<never> {
+  if (attempts.length > 0) {
+    await refuseRefresh(context, attempts, { outcome: 'FAILED', ...rootFindings(root.trouble) });
+  }
+  throw new NothingToLookAt();
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function unknownFault(agentKey: string): Finding {

@@ -1,5 +1,5 @@
-import { posix } from 'node:path';
 import pLimit from 'p-limit';
+import { hintFor, type FolderEvent } from '../src/core/folder-event.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { PackageDefinition } from '../src/core/package.ts';
 import type { SettleHint, SettleTimes } from '../src/core/settle-window.ts';
@@ -10,6 +10,8 @@ import type { Clock } from './clock.ts';
 import { lookStepsOf, type LookReporter } from './look-steps.ts';
 import { PackageLooker } from './package-looker.ts';
 import type { RegistryKeeper } from './registry-keeper.ts';
+import type { RootGate } from './root-guard.ts';
+import { SpaceAlarm } from './space-alarm.ts';
 
 interface PackageName {
   readonly agentKey: string;
@@ -26,6 +28,7 @@ export interface LookerPoolOptions {
   readonly watchEnvironments: readonly string[];
   readonly settleTimes: (environment: string) => SettleTimes;
   readonly onLook: LookReporter;
+  readonly root?: RootGate;
 }
 
 /** Passes over files and database under way at once, over all packages. */
@@ -37,8 +40,12 @@ export class LookerPool {
   readonly #lookers = new Map<string, PackageLooker>();
   readonly #limit = pLimit(passesAtOnce);
 
+  /** One for all packages: the disk is everybody's. */
+  readonly space: SpaceAlarm;
+
   constructor(options: LookerPoolOptions) {
     this.#options = options;
+    this.space = new SpaceAlarm(options.logger);
   }
 
   /** The enabled agents of the registry in force, in every watched environment. */
@@ -55,16 +62,21 @@ export class LookerPool {
     ];
   }
 
-  /** The watched packages that list a file in this folder or below it. */
-  packagesIn(folder: string): PackageName[] {
-    const inside = (path: string) =>
-      folder === '.' || posix.dirname(path) === folder || path.startsWith(`${folder}/`);
-    const agents = this.#watchedAgents().filter((agent) =>
-      agent.files.some((file) => inside(file.relativePath)),
-    );
-    return agents.flatMap((agent) =>
-      this.#options.watchEnvironments.map((environment) => ({ agentKey: agent.agentKey, environment })),
-    );
+  /** Every path that some watched package cannot do without. */
+  requiredFiles(): Set<string> {
+    const files = this.#watchedAgents().flatMap((agent) => agent.files.filter((file) => file.required));
+    return new Set(files.map((file) => file.relativePath));
+  }
+
+  /** Hints at every watched package that something below the root may concern. */
+  hintAt(event: FolderEvent): void {
+    for (const { agentKey, files } of this.#watchedAgents()) {
+      const hint = hintFor(event, files);
+      if (hint === null) continue;
+      for (const environment of this.#options.watchEnvironments) {
+        this.hint({ agentKey, environment }, 'watch', hint);
+      }
+    }
   }
 
   hint(name: PackageName, trigger: LookTrigger, hint?: Omit<SettleHint, 'at'>): void {
@@ -98,7 +110,7 @@ export class LookerPool {
     const known = this.#lookers.get(keyOf(name));
     if (known) return known;
     const { clock, settleTimes } = this.#options;
-    const steps = lookStepsOf(name, this.#options);
+    const steps = lookStepsOf(name, { ...this.#options, space: this.space });
     const looker = new PackageLooker({
       steps,
       clock,

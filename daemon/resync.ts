@@ -11,14 +11,18 @@ export interface ResyncOptions {
   readonly registry: Registry | null;
   readonly watchEnvironments: readonly string[];
   readonly pool: LookerPool;
+  /** Whether the source's root is well; else nothing that is seen there counts. */
+  readonly isRootWell: () => boolean;
 }
 
 /**
  * The safety net: hashes the files of every watched agent once and hints at each package that does not hold what was
- * seen. Two statements for all packages together, so that thousands can be looked at every half minute.
+ * seen. Two statements for all packages together, so that thousands can be looked at every half minute. Does nothing
+ * while the root is not well (F50).
  */
 export async function resyncAll(options: ResyncOptions): Promise<void> {
-  const { context, source, pool } = options;
+  const { context, source, pool, isRootWell } = options;
+  if (!isRootWell()) return;
   const known = new Map((await readKnownChecksums(context)).map((row) => [keyOf(row), row]));
   const unchanged = [];
   for (const agent of options.registry?.agents.values() ?? []) {
@@ -35,7 +39,7 @@ export async function resyncAll(options: ResyncOptions): Promise<void> {
       else if (!pool.isBusy(name)) unchanged.push(name);
     }
   }
-  await noteUnchanged(context, unchanged);
+  if (isRootWell()) await noteUnchanged(context, unchanged);
 }
 
 function keyOf(name: { readonly agentKey: string; readonly environment: string }): string {

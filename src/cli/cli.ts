@@ -1,4 +1,6 @@
+import type { Check } from '../core/check.ts';
 import type { Finding } from '../core/finding.ts';
+import type { FolderSurvey } from '../core/propose-registry.ts';
 import type { CallContext, Policy } from '../operations/context.ts';
 import type { KeyMaterial } from '../operations/manage-keys.ts';
 import type { RefreshPreview } from '../operations/preview-refresh.ts';
@@ -30,6 +32,10 @@ export interface CliDeps {
   readonly readRegistry: (
     path: string | undefined,
   ) => Promise<{ readonly path: string; readonly bytes: Uint8Array | null }>;
+  /** Checks everything on this machine; changes nothing, and what is broken is one of the checks. */
+  readonly diagnose: () => Promise<readonly Check[]>;
+  /** What a registry could list of a folder; throws `SourceError` where it cannot be opened. */
+  readonly surveyFolder: (path: string) => Promise<FolderSurvey>;
   readonly newKeyMaterial: () => KeyMaterial;
   readonly runStart: () => Promise<void>;
   readonly runServe: () => Promise<void>;

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addActivate } from './activate.ts';
 import { Cli, type CliDeps } from './cli.ts';
 import { addDaemon } from './daemon.ts';
+import { addDoctor } from './doctor.ts';
 import { addHold } from './hold.ts';
 import { addKeys } from './keys.ts';
 import { addMigrate } from './migrate.ts';
@@ -34,6 +35,7 @@ const commands = [
   addRelease,
   addPromote,
   addRegistry,
+  addDoctor,
   addKeys,
 ];
 

@@ -36,6 +36,8 @@ export type FileLook = PresentFile | AbsentFile | RefusedFile;
 export type PackageLook =
   | {
       readonly root: 'present';
+      /** Which folder it was read from, where the source can tell one from another. */
+      readonly rootIdentity?: string | null;
       /** One per file asked for, in the order asked. */
       readonly files: readonly FileLook[];
       /** What a person should know that is about no single outcome: links inside the root, conflict copies. */
@@ -43,6 +45,7 @@ export type PackageLook =
     }
   | {
       readonly root: 'trouble';
+      readonly rootIdentity?: string | null;
       /** `unreadable`: the source could not answer at all. */
       readonly code: 'root_missing' | 'root_empty' | 'unreadable';
       readonly message: string;

@@ -86,8 +86,11 @@ export function judgeLook(
   const bundleFiles = files.flatMap((file) => file.loaded ?? []);
   const bundle = toBundle(bundleFiles);
   const fetchFaults = files.flatMap((file) => file.fetchFaults);
-  if (fetchFaults.length === 0 && bundleFiles.length === 0) fetchFaults.push(emptyPackageFault(definition));
   const contentFaults = files.flatMap((file) => file.contentFaults);
+  // A file that is there and refused for its content says more than that nothing else is there.
+  if (fetchFaults.length + contentFaults.length + bundleFiles.length === 0) {
+    fetchFaults.push(emptyPackageFault(definition));
+  }
   if (bundle.totalSizeBytes > maxPackageBytes) contentFaults.push(tooLargeFault(bundle));
   return {
     bundle,

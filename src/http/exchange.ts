@@ -12,16 +12,18 @@ export interface Exchange {
   readonly search: string;
   /** How long a client may take nothing of its answer before it is let go. */
   readonly stalledReaderMs: number;
+  /** False from the moment the server is asked to stop: an answer is then the last on its connection. */
+  readonly isOpen: () => boolean;
 }
 
 export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  stalledReaderMs: number,
+  habits: Pick<Exchange, 'stalledReaderMs' | 'isOpen'>,
 ): Exchange {
   const requestId = chooseRequestId(request.headers['x-request-id']);
   const { pathname, search } = splitTarget(request.url ?? '');
-  return { request, response, requestId, path: pathname, search, stalledReaderMs };
+  return { request, response, requestId, path: pathname, search, ...habits };
 }
 
 /** F73: an id is echoed into headers and logs, so only what can do no harm there is taken over. */

@@ -18,13 +18,15 @@ export interface Answer {
 }
 
 /** Sends an answer; one that can no longer be sent is dropped in silence. */
-export function respond({ request, response, requestId, stalledReaderMs }: Exchange, answer: Answer): void {
+export function respond(exchange: Exchange, answer: Answer): void {
+  const { request, response, requestId, stalledReaderMs, isOpen } = exchange;
   if (response.headersSent || response.destroyed) return;
   const body = Buffer.from(answer.body);
   response.writeHead(answer.status, {
     ...alwaysHeaders,
     'x-request-id': requestId,
     ...answer.headers,
+    ...(isOpen() ? {} : { connection: 'close' }),
     'content-length': body.length,
   });
   response.setTimeout(stalledReaderMs, () => response.destroy());

@@ -11,7 +11,7 @@ import { logExchange } from './log-exchange.ts';
 import { readBody } from './read-body.ts';
 import { Refusal } from './refusal.ts';
 import { respondError } from './respond.ts';
-import { closeServer } from './shutdown.ts';
+import { prepareShutdown } from './shutdown.ts';
 
 export interface HttpServerOptions {
   readonly context: Context;
@@ -32,7 +32,10 @@ export interface HttpServerOptions {
 export interface HttpServer {
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, lets those under way end for the grace, then drops them. */
+  /**
+   * Takes no more connections, answers what those that are open bring, as their last, and drops what is left when the
+   * grace is over.
+   */
   close(graceMs: number): Promise<void>;
 }
 
@@ -55,13 +58,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const server = createServer(timeouts);
   server.maxConnections = 1000;
   server.maxRequestsPerSocket = 1000;
+  const close = prepareShutdown(server);
   const port = await listen(server, options);
-  const answer = createAnswer({ ...options, port, isOpen: () => server.listening });
-  serve(server, answer, { logger: options.logger, stalledReaderMs });
+  const isOpen = () => server.listening;
+  const answer = createAnswer({ ...options, port, isOpen });
+  serve(server, answer, { logger: options.logger, stalledReaderMs, isOpen });
   return {
     url: options.publicUrl ?? `http://${bracketed(options.host)}:${port}`,
     port,
-    close: (graceMs) => closeServer(server, graceMs),
+    close,
   };
 }
 
@@ -88,11 +93,11 @@ function createAnswer(
 function serve(
   server: Server,
   answer: (exchange: Exchange) => Promise<void>,
-  { logger, stalledReaderMs }: { readonly logger: Logger; readonly stalledReaderMs: number },
+  { logger, ...habits }: { readonly logger: Logger } & Pick<Exchange, 'stalledReaderMs' | 'isOpen'>,
 ): void {
   server.on('error', (error) => logger.error('A connection could not be accepted.', { error: error.stack }));
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = openExchange(request, response, stalledReaderMs);
+    const exchange = openExchange(request, response, habits);
     logExchange(exchange, logger);
     answer(exchange).catch((error: unknown) => {
       // A sender who has hung up has nothing wrong with him that a log should hold.

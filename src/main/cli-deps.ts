@@ -3,6 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { SettingsError, type Settings } from '../../config/settings.ts';
 import type { CliDeps } from '../cli/cli.ts';
 import type { CallContext } from '../operations/context.ts';
+import { surveyFolder, usualSurveyLimits } from '../source/folder-survey.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
 import { planHere } from './plan-here.ts';
 import { newKeyMaterial } from './key-material.ts';
@@ -29,6 +30,11 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
     readRegistry: async (path) => {
       const found = path === undefined ? readSettings().registryPath : resolve(path);
       return { path: found, bytes: await readRegistryFile(found) };
+    },
+    diagnose: async () => (await import('./diagnose-here.ts')).diagnoseHere(readSettings, () => new Date()),
+    surveyFolder: async (path) => {
+      const { maxFileBytes } = readSettings();
+      return surveyFolder(resolve(path), { ...usualSurveyLimits, maxFileBytes });
     },
     newKeyMaterial,
     runStart: async () => (await import('./run-start.ts')).runStart(readSettings()),

@@ -1,3 +1,6 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Logger } from '../core/logger.ts';
+
 /** One Ctrl-C reaches this process from the terminal and again from npm, which passes it on. */
 const sameSignalMs = 500;
 
@@ -16,13 +19,49 @@ export function untilAskedToStop(): Promise<string> {
     process.on('SIGINT', () => ask('SIGINT'));
     process.on('SIGTERM', () => ask('SIGTERM'));
     process.on('SIGHUP', () => ask('SIGHUP'));
-    if (process.send) process.on('disconnect', () => ask('the parent ended'));
+    if (process.send) {
+      process.on('disconnect', () => ask('the parent ended'));
+      // It may have ended while this process was still being loaded, when nobody listened.
+      if (!process.connected) ask('the parent ended');
+      // Our log goes to the parent too: what cannot be told to it any more must not end us before we have let go.
+      process.stderr.on('error', () => undefined);
+    }
   });
+}
+
+/** What sysexits.h calls EX_SOFTWARE. */
+const faultOfOurs = 70;
+
+/**
+ * An error that nobody awaits ends this process at once: it is logged with an id, and nothing lives on by halves (F12).
+ * What was under way is as after a kill: done or not done, and asked for again.
+ */
+export function endOnUnawaitedErrors(logger: Logger): void {
+  const end = (what: string) => (error: unknown) => {
+    const words = error instanceof Error ? error.stack : String(error);
+    logger.error(`The process ends: ${what}.`, { errorId: uuidv7(), error: words });
+    process.exit(faultOfOurs);
+  };
+  process.on('uncaughtException', end('an exception was caught by nobody'));
+  process.on('unhandledRejection', end('a rejection was awaited by nobody'));
+}
+
+/** How long a process may take to end, in milliseconds; the one that started it kills it at 15 s. */
+const endsWithinMs = 13_000;
+
+/** Ends this process with an error where it has not ended by itself in time after it was asked to. */
+export async function endInTime(stop: Promise<string>, logger: Logger): Promise<void> {
+  await stop;
+  const end = () => {
+    logger.error(`The process ends: it was asked to stop and did not within ${endsWithinMs / 1000} s.`);
+    process.exit(faultOfOurs);
+  };
+  setTimeout(end, endsWithinMs).unref();
 }
 
 /** What a child process tells the one that started it. */
 export type ChildMessage =
-  | { readonly type: 'ready'; readonly url?: string }
+  | { readonly type: 'ready'; readonly url?: string; readonly port?: number }
   | { readonly type: 'line'; readonly text: string };
 
 /** Tells the parent, where there is one. */

@@ -48,8 +48,11 @@ export async function refreshHere(
     settleTimes: (environment) => settleTimes[settings.settle[environment] ?? 'settled'],
     onLook: () => undefined, // What a look came to is read from its request.
   });
-  const refreshes = await askAndLook(call, pool, request);
-  return { refreshes, registryFaults: [] };
+  try {
+    return { refreshes: await askAndLook(call, pool, request), registryFaults: [] };
+  } finally {
+    await pool.stop(); // A look that failed would be tried again.
+  }
 }
 
 async function askAndLook(

@@ -8,7 +8,8 @@ import { makeLooker } from '../operations/looker.ts';
 import { openLocalSource } from '../source/local-source.ts';
 import { readRegistryFile, statPrint } from '../source/registry-file.ts';
 import { describeLook } from './describe-look.ts';
-import { tellParent, untilAskedToStop } from './lifetime.ts';
+import { LookLines } from './look-lines.ts';
+import { endInTime, endOnUnawaitedErrors, tellParent, untilAskedToStop } from './lifetime.ts';
 import { jsonLogger } from './logger.ts';
 import { findDatabase, openContext } from './runtime.ts';
 import { setUpDatabase } from './setup-database.ts';
@@ -17,11 +18,14 @@ import { setUpDatabase } from './setup-database.ts';
 export async function runDaemon(settings: Settings): Promise<void> {
   const stop = untilAskedToStop();
   const logger = jsonLogger(settings.logLevel, { process: 'daemon' });
+  endOnUnawaitedErrors(logger);
+  void endInTime(stop, logger);
   for (const name of settings.idle) logger.warn(`the setting ${name} has no effect`);
   const urls = await findDatabase(settings);
   if (settings.migrate === 'auto') await setUpDatabase(settings, urls);
   await using context = await openContext(settings, urls.applicationUrl);
   for (const fault of await context.database.faults()) logger.error(fault);
+  const lines = new LookLines();
   const looker = await makeLooker(context, { id: uuidv7(), kind: 'daemon', name: `daemon on ${hostname()}` });
   await using source = openLocalSource({ root: settings.localPath });
   await using daemon = await Daemon.start({
@@ -38,17 +42,20 @@ export async function runDaemon(settings: Settings): Promise<void> {
     local: {
       root: settings.localPath,
       sweepMs: settings.sweepMs,
-      watcher: settings.watchMode !== 'sweep',
+      watchMode: settings.watchMode,
       statPrint,
     },
     onLook: ({ agentKey, environment, trigger, result }) => {
+      const told = lines.lineOf(agentKey, environment, result);
+      if (told !== null) tellParent({ type: 'line', text: told });
       const line = describeLook(agentKey, environment, result);
       const fields = { agentKey, environment, trigger, outcome: result.outcome, reason: result.reason };
       if (result.outcome === 'UNCHANGED' || result.outcome === 'SUPERSEDED')
         return logger.debug(line, fields);
       logger.info(line, fields);
-      tellParent({ type: 'line', text: line });
     },
+    onAlarm: (text) => tellParent({ type: 'line', text }),
+    stop,
   });
   tellParent({ type: 'ready' });
   logger.info('the daemon watches', { root: settings.localPath, environments: settings.watchEnvironments });

@@ -2,92 +2,129 @@ import { cp, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { KnowledgeError } from '../core/errors.ts';
-import { startEmbeddedPostgres } from '../store/embedded-postgres.ts';
+import { startPostgresPart, supervisePostgres } from './embedded-part.ts';
 import { projectRoot } from './environment.ts';
-import { Child } from './child.ts';
 import { untilAskedToStop } from './lifetime.ts';
+import { plainLine } from './plain-log.ts';
+import { Screen } from './screen.ts';
 import { adminKeyPath, setUpDatabase } from './setup-database.ts';
 import { takeStartLock } from './start-lock.ts';
+import { superviseChild } from './supervised-child.ts';
 
 /**
  * `start`: everything on one machine. Starts or adopts the embedded PostgreSQL (or uses the database the settings name),
- * migrates, runs the API and the daemon as processes of their own, and stops all of it in order.
+ * migrates, runs the API and the daemon as processes of their own, starts again what ends by itself, and stops all of it
+ * in order.
  */
 export async function runStart(settings: Settings): Promise<void> {
   const stop = untilAskedToStop();
+  const stopping = new AbortController();
+  void stop.then(() => stopping.abort());
+  const screen = new Screen(settings);
   await using stack = new AsyncDisposableStack();
-  const { ended, ...urls } = await openDatabase(settings, stack);
-  const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, urls) : null;
+  stack.defer(() => screen.flush());
+  const database = await openDatabase(settings, screen, stack);
+  const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, database) : null;
   await offerSample(settings);
-  const environment = {
-    ...process.env,
-    AGENT_KNOWLEDGE_DATABASE_URL: urls.applicationUrl,
-    AGENT_KNOWLEDGE_MIGRATE: 'never',
-    // A person reads this terminal: only what the settings ask for beyond the usual, and trouble.
-    AGENT_KNOWLEDGE_LOG_LEVEL: settings.logLevel === 'info' ? 'warn' : settings.logLevel,
-  };
-  const api = stack.use(Child.start('serve', environment));
-  const url = (await Promise.race([api.ready, asNever(stop)]))?.url;
-  const lines: string[] = [];
-  let banner = false;
-  const daemon = stack.use(
-    Child.start('daemon', environment, (text) => (banner ? printEvent(text) : lines.push(text))),
-  );
-  const started = await Promise.race([daemon.ready.then(() => true), stop.then(() => false)]);
-  if (started) {
-    if (settings.auth === 'required' && !(await exists(adminKeyPath(settings)))) printLostKey(settings);
-    printBanner(settings, `${url ?? ''}/graphql`, madeKey !== null);
-    for (const line of lines) printEvent(line);
-    banner = true;
+  const parts = await startParts(settings, { screen, stack, database, signal: stopping.signal });
+  if (parts !== null) {
+    if (settings.auth === 'required' && !(await exists(adminKeyPath(settings)))) screen.showLostKey();
+    screen.showBanner(`${parts.url}/graphql`, madeKey !== null);
     const ending = await Promise.race([
       stop,
-      Promise.race([ended, api.failed, daemon.failed]).then((words) => ({ words })),
+      Promise.race([database.lost, ...parts.gaveUp]).then((words) => ({ words })),
     ]);
-    // A part that ended by itself ends the whole, which must not look like a success.
+    // What nobody asked for must not look like a success.
     if (typeof ending !== 'string')
-      throw new KnowledgeError('UNAVAILABLE', `${ending.words} Everything was stopped.`);
+      throw new KnowledgeError('UNAVAILABLE', `${ending.words} Everything else was stopped.`);
     console.log(`\nStopping (${ending}) …`);
   }
 }
 
-/** The signal as a race's loser: what waits for a child's readiness ends when the person has had enough. */
-async function asNever(stop: Promise<string>): Promise<undefined> {
-  await stop;
-  return undefined;
+/** The database that `start` runs on. */
+interface StartDatabase {
+  readonly adminUrl: string;
+  readonly applicationUrl: string;
+  /** Resolves when it runs. One that is not ours is taken to run: the pools wait for it. */
+  readonly up: () => Promise<void>;
+  readonly isUp: () => boolean;
+  /** Resolves, with a sentence, when it is another `start`'s now; never otherwise. */
+  readonly lost: Promise<string>;
+}
+
+/** The API, then the daemon; null where the person has had enough before both work. */
+async function startParts(
+  settings: Settings,
+  {
+    screen,
+    stack,
+    database,
+    signal,
+  }: {
+    readonly screen: Screen;
+    readonly stack: AsyncDisposableStack;
+    readonly database: StartDatabase;
+    readonly signal: AbortSignal;
+  },
+): Promise<{ readonly url: string; readonly gaveUp: readonly Promise<string>[] } | null> {
+  const common = {
+    env: {
+      ...process.env,
+      AGENT_KNOWLEDGE_DATABASE_URL: database.applicationUrl,
+      AGENT_KNOWLEDGE_MIGRATE: 'never',
+      // A person reads this terminal: only what the settings ask for beyond the usual, and trouble.
+      AGENT_KNOWLEDGE_LOG_LEVEL: settings.logLevel === 'info' ? 'warn' : settings.logLevel,
+    },
+    onLine: (text: string) => screen.tell(text),
+    // That PostgreSQL is away has been told in one line; what each part says of it would be one every few seconds.
+    onLog: (line: string) => {
+      if (database.isUp() || plainLine(line) === line) screen.log(line);
+    },
+    tell: (text: string) => screen.tell(text),
+    mayStart: database.up,
+  };
+  try {
+    const api = await superviseChild({ ...common, command: 'serve' }, signal);
+    stack.use(api.supervisor);
+    const daemon = await superviseChild({ ...common, command: 'daemon' }, signal);
+    stack.use(daemon.supervisor);
+    return { url: api.ready.url ?? '', gaveUp: [api.supervisor.gaveUp, daemon.supervisor.gaveUp] };
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  }
 }
 
 async function openDatabase(
   settings: Settings,
+  screen: Screen,
   stack: AsyncDisposableStack,
-): Promise<{ adminUrl: string; applicationUrl: string; ended: Promise<string> }> {
+): Promise<StartDatabase> {
   if (settings.databaseUrl !== null) {
     return {
-      ended: Promise.withResolvers<string>().promise, // Its end is nobody's here: the pools wait for it to come back.
       applicationUrl: settings.databaseUrl,
       adminUrl: settings.databaseAdminUrl ?? settings.databaseUrl,
+      up: async () => undefined,
+      isUp: () => true,
+      lost: Promise.withResolvers<string>().promise,
     };
   }
   console.log('Starting PostgreSQL …');
-  const embedded = await startEmbeddedPostgres({ dataDir: settings.dataDir }).catch((error: unknown) => {
-    // Its words are for a person already; a stack trace would bury them.
-    throw new KnowledgeError('UNAVAILABLE', error instanceof Error ? error.message : String(error), {
-      cause: error,
-    });
-  });
+  const { dataDir } = settings;
+  const first = await startPostgresPart(dataDir);
+  const { adminUrl, applicationUrl, adopted } = first.server;
   try {
-    stack.use(await takeStartLock(embedded.adminUrl, settings.dataDir));
+    const lock = stack.use(await takeStartLock(adminUrl, dataDir));
+    const postgres = supervisePostgres(first, dataDir, (line) => screen.tell(line));
+    stack.use(postgres);
+    void lock.lost.then(() => postgres.letGo());
+    const state = { up: () => postgres.up, isUp: () => postgres.isUp };
+    return { adminUrl, applicationUrl, ...state, lost: lock.lost };
   } catch (error) {
     // Another start runs on it: what we have adopted is its server, which stays.
-    if (!embedded.adopted) await embedded.stop();
+    if (!adopted) await first[Symbol.asyncDispose]();
     throw error;
   }
-  stack.defer(() => embedded.stop());
-  const { adminUrl, applicationUrl } = embedded;
-  const log = join(settings.dataDir, 'postgres.log');
-  const ended = embedded.exited.then(
-    () => `PostgreSQL ended; ${log} may say why. "npm start" starts it again.`,
-  );
-  return { adminUrl, applicationUrl, ended };
 }
 
 /** Copies the sample folder where the knowledge folder does not exist, once and whole. */
@@ -105,45 +142,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function printBanner(settings: Settings, url: string, madeKey: boolean): void {
-  const key = adminKeyPath(settings);
-  const query =
-    '{ activeVersion(agentKey: "intake_triage") { knowledgeVersion checksum files { relativePath sizeBytes } } }';
-  const lines = [
-    '',
-    'agent-knowledge is running.',
-    '',
-    `  Knowledge folder   ${settings.localPath}`,
-    `  Registry           ${settings.registryPath}`,
-    `  GraphQL            ${url}`,
-    ...(settings.auth === 'off'
-      ? ['  Authentication     off (this machine only)']
-      : [`  Admin key          ${key}${madeKey ? ' (made now)' : ''}`]),
-    '',
-    'Ask for the active version:',
-    '',
-    `  curl -s ${url} -H 'content-type: application/json'${settings.auth === 'off' ? '' : ` -H "authorization: Bearer $(cat ${shellQuote(key)})"`} -d ${shellQuote(JSON.stringify({ query }))}`,
-    '',
-    'Edit a file in the knowledge folder and save it: a new version is active two seconds later. Ctrl-C stops everything.',
-    '',
-  ];
-  console.log(lines.join('\n'));
-}
-
-/** The database has a live admin key and this folder does not hold it. */
-function printLostKey(settings: Settings): void {
-  console.log(
-    `\nThe admin key is not in ${adminKeyPath(settings)}. Make another one and put it there:\n  npx agent-knowledge keys create --name admin --scope admin`,
-  );
-}
-
-/** As a shell takes it for one word, whatever it holds. */
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-function printEvent(text: string): void {
-  console.log(`${new Date().toTimeString().slice(0, 8)}  ${text}`);
 }

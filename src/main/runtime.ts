@@ -4,9 +4,10 @@ import { KnowledgeError } from '../core/errors.ts';
 import type { CallContext, Context } from '../operations/context.ts';
 import { ensureActor } from '../store/actors.ts';
 import { Database } from '../store/database.ts';
-import { findEmbeddedPostgres } from '../store/embedded-postgres.ts';
+import { findClusterFolders, findEmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { JobQueue } from '../store/job-queue.ts';
 import { isMigrated } from '../store/migrate.ts';
+import { findNoRoom, roomLimits, type RoomLimits } from '../store/room.ts';
 import { policyOf } from './policy.ts';
 
 /** The database the settings name, or the embedded one that runs in the data folder. */
@@ -27,10 +28,14 @@ export async function findDatabase(
   );
 }
 
-/** Opens what every operation stands on; closing it leaves no connection. */
+/**
+ * Opens what every operation stands on; closing it leaves no connection. `limits`: how much room captures need on the
+ * disk of an embedded database.
+ */
 export async function openContext(
   settings: Settings,
   applicationUrl: string,
+  limits: RoomLimits = roomLimits,
 ): Promise<Context & AsyncDisposable> {
   await assertMigrated(applicationUrl);
   await using stack = new AsyncDisposableStack();
@@ -42,8 +47,24 @@ export async function openContext(
     queue,
     policy: policyOf(settings),
     clock: () => new Date(),
+    room: await askForRoom(settings, applicationUrl, limits),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** An external database's disks are its administrator's: it says itself when they are full. */
+async function askForRoom(
+  settings: Settings,
+  applicationUrl: string,
+  limits: RoomLimits,
+): Promise<Context['room']> {
+  const folders = await findClusterFolders(settings.dataDir, applicationUrl);
+  if (folders === null) return async () => null;
+  const places = [
+    { folder: folders.data, name: 'the database' },
+    { folder: folders.writeAheadLog, name: "the database's write-ahead log" },
+  ];
+  return () => findNoRoom(places, limits);
 }
 
 /** The person at this machine's command line, by the operating system's word: may do everything, and is named in the audit log (T19). */

@@ -1,8 +1,11 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
+import { KnowledgeError } from '../core/errors.ts';
 import { ensureAdminKey } from '../operations/manage-keys.ts';
 import { ensureActor } from '../store/actors.ts';
+import { revokeKey } from '../store/api-keys.ts';
+import { reasonOf } from '../store/embedded-postgres/plain-words.ts';
 import { migrate } from '../store/migrate.ts';
 import { newKeyMaterial } from './key-material.ts';
 import { openContext } from './runtime.ts';
@@ -29,7 +32,14 @@ export async function setUpDatabase(
         ensureActor(queries, 'system', 'agent-knowledge'),
       );
       const created = await ensureAdminKey(context, systemActor, newKeyMaterial());
-      if (created) made = await writeAdminKey(settings, created.key);
+      if (!created) return;
+      try {
+        made = await writeAdminKey(settings, created.key);
+      } catch (error) {
+        // A key that nobody holds would keep the next start from making one.
+        await context.database.transaction((queries) => revokeKey(queries, created.keyId, context.clock()));
+        throw unwritten(settings, error);
+      }
     },
   });
   return made;
@@ -41,11 +51,26 @@ async function writeAdminKey(settings: Settings, key: string): Promise<string> {
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
   const beside = `${path}.${process.pid}`;
   await rm(beside, { force: true });
-  await writeFile(beside, key, { mode: 0o600, flag: 'wx' });
+  try {
+    await writeFile(beside, key, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
   // Another database's key is not lost: it lies beside.
   await rename(path, `${path}.before-${Date.now()}`).catch(ignoreAbsent);
   await rename(beside, path);
   return path;
+}
+
+/** An admin key that could not be written is said in words: whom it concerns sees neither `ENOSPC` nor a stack. */
+function unwritten(settings: Settings, error: unknown): KnowledgeError {
+  const reason = reasonOf(error);
+  return new KnowledgeError(
+    'UNAVAILABLE',
+    `The admin key could not be written to ${adminKeyPath(settings)}: ${reason}. No key was made; mend that and start again.`,
+    { cause: error },
+  );
 }
 
 function ignoreAbsent(error: unknown): void {

@@ -5,11 +5,20 @@ import { KnowledgeError } from '../core/errors.ts';
 /** Any number that no other program is likely to have chosen. */
 const startLock = 4_104_118_202;
 
+/** How often the lock may be another's in a row, 250 ms apart: an ended session of ours leaves it within that time. */
+const foreignLimit = 12;
+
+/** The lock of a running `start`. */
+export interface StartLock extends AsyncDisposable {
+  /** Resolves, with a sentence, when another `start` has taken it while the database was away; never otherwise. */
+  readonly lost: Promise<string>;
+}
+
 /**
  * One `start` per data folder: the lock is a session of the database, so it ends with the process that holds it. A server
- * that restarts its sessions, as after a crash of one, ends this one too: it is taken again at once.
+ * that restarts its sessions or itself, as after a crash, ends this one too: it is taken again at once.
  */
-export async function takeStartLock(adminUrl: string, dataDir: string): Promise<AsyncDisposable> {
+export async function takeStartLock(adminUrl: string, dataDir: string): Promise<StartLock> {
   let client = await lockSession(adminUrl);
   if (client === null) {
     throw new KnowledgeError(
@@ -18,18 +27,28 @@ export async function takeStartLock(adminUrl: string, dataDir: string): Promise<
     );
   }
   const released = new AbortController();
+  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
   const keep = async () => {
     while (!released.signal.aborted) {
       await new Promise((resolve) => client?.once('end', resolve));
-      do {
+      for (let foreign = 0; ;) {
         await sleep(250, undefined, { signal: released.signal }).catch(() => undefined);
         if (released.signal.aborted) return;
-        client = await lockSession(adminUrl).catch(() => null);
-      } while (client === null);
+        // Undefined: the database is still away.
+        const taken = await lockSession(adminUrl).catch(() => undefined);
+        client = taken ?? null;
+        if (client !== null) break;
+        foreign = taken === null ? foreign + 1 : 0;
+        if (foreign === foreignLimit) {
+          lose(`Another "npm start" has taken over ${dataDir} while its PostgreSQL was away.`);
+          return;
+        }
+      }
     }
   };
   void keep();
   return {
+    lost,
     async [Symbol.asyncDispose]() {
       released.abort();
       await client?.end().catch(() => undefined);
@@ -39,7 +58,8 @@ export async function takeStartLock(adminUrl: string, dataDir: string): Promise<
 
 /** A session that holds the lock; null where another one does. */
 async function lockSession(adminUrl: string): Promise<Client | null> {
-  const client = new Client({ connectionString: adminUrl });
+  // Bounded: whoever has the port while PostgreSQL is away may say nothing at all.
+  const client = new Client({ connectionString: adminUrl, connectionTimeoutMillis: 5000 });
   client.on('error', () => undefined); // Its end is what its holder listens to.
   await client.connect();
   const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [startLock]);

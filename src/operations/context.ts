@@ -22,6 +22,8 @@ export interface Context {
   readonly queue: JobQueue;
   readonly policy: Policy;
   readonly clock: () => Date;
+  /** Why nothing may be captured now, in a caller's words; null where the database's disk has room, or is not ours to ask. */
+  readonly room: () => Promise<string | null>;
 }
 
 /** An operation on behalf of somebody. */

@@ -10,7 +10,7 @@ import type { Context } from './context.ts';
  * some package has an active version, and a file of it comes back with the bytes its checksum says. The sentences name
  * no host and quote no content, so that anybody may be shown them (T23).
  */
-export async function readReadinessFaults(context: Context): Promise<readonly string[]> {
+export async function readReadinessFaults(context: Pick<Context, 'database'>): Promise<readonly string[]> {
   try {
     return await context.database.read(findContentFaults);
   } catch (error) {

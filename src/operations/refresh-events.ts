@@ -11,6 +11,8 @@ export interface LookFacts {
   readonly ticket: number;
   readonly trigger: string;
   readonly registryChecksum: Sha256;
+  /** The number of a version that this look shows to have been captured between two saves, perhaps. */
+  readonly possiblyTorn: number | null;
 }
 
 /** The event of a version that a look has made. */
@@ -37,6 +39,7 @@ export function loadedEvent(
       registryChecksum: facts.registryChecksum,
       warnings: plan.warnings.map((warning) => ({ code: warning.code, path: warning.relativePath })),
       skippedOptional: plan.skippedOptional,
+      ...(facts.possiblyTorn === null ? {} : { possiblyTorn: versionName(facts.possiblyTorn) }),
     },
   };
 }

@@ -27,6 +27,7 @@ import { readKnownPackage } from './known-package.ts';
 import { subjectOf } from './names.ts';
 import { emptyLookEvent, failureSignature, loadedEvent, type LookFacts } from './refresh-events.ts';
 import { toResult } from './refresh-result.ts';
+import { requireRoom } from './require-room.ts';
 
 /** What made a look happen; told in the event of a loaded version. */
 export type LookTrigger = 'request' | 'watch' | 'sweep' | 'resync' | 'registry' | 'start';
@@ -58,9 +59,13 @@ export async function openLook(context: Context, looker: Looker, name: PackageNa
   return opened;
 }
 
-/** Gives the requests of a look that came to nothing back to whoever looks next. */
-export async function abandonLook(context: Context, attempts: readonly AttemptRow[]): Promise<void> {
-  await context.database.read((queries) => releaseAttempts(queries, idsOf(attempts)));
+/** Gives the requests of a look that came to nothing back to whoever looks next; `trouble` tells those who wait why. */
+export async function abandonLook(
+  context: Context,
+  attempts: readonly AttemptRow[],
+  trouble: string | null = null,
+): Promise<void> {
+  await context.database.read((queries) => releaseAttempts(queries, idsOf(attempts), trouble));
 }
 
 export interface FinishLook {
@@ -74,6 +79,8 @@ export interface FinishLook {
   readonly looker: Looker;
   /** What the way of looking adds, such as `possibly_torn`. */
   readonly extraWarnings: readonly Finding[];
+  /** The version before, where another of its files changed so soon after it that it may lack half of one change. */
+  readonly possiblyTorn?: number | null;
 }
 
 /**
@@ -85,6 +92,7 @@ export async function finishLook(context: Context, input: FinishLook): Promise<A
   const judged = judgeLook(input.definition, input.look, context.policy.maxFileBytes);
   const withExtras = { ...judged, warnings: [...judged.warnings, ...input.extraWarnings] };
   if (withExtras.faults.length === 0 && (await isNew(context, input.open.name, judged))) {
+    await requireRoom(context);
     await insertBlobs(context.database, judged.bundle.files);
     reach('after blobs');
   }
@@ -202,7 +210,8 @@ async function load(
 
 function factsOf(input: FinishLook): LookFacts {
   const { name, ticket } = input.open;
-  return { name, ticket, trigger: input.trigger, registryChecksum: input.registryChecksum };
+  const { trigger, registryChecksum, possiblyTorn = null } = input;
+  return { name, ticket, trigger, registryChecksum, possiblyTorn };
 }
 
 function idsOf(attempts: readonly AttemptRow[]): string[] {

@@ -5,8 +5,8 @@ import { finishAttempts, type AttemptResult, type AttemptRow } from '../store/re
 import type { Context } from './context.ts';
 
 /**
- * Answers requests that no look can serve, because the registry is refused or does not list the agent: nothing but the
- * answer and its audit changes, the active version stays (K-012, K-080).
+ * Answers requests that no look can serve, because the registry is refused or does not list the agent, or the root is
+ * missing: nothing but the answer and its audit changes, the active version stays (K-012, K-080, F50).
  */
 export async function refuseRefresh(
   context: Context,
@@ -14,6 +14,7 @@ export async function refuseRefresh(
   refusal: {
     readonly outcome: 'REGISTRY_REJECTED' | 'FAILED';
     readonly faults: readonly [Finding, ...Finding[]];
+    readonly warnings?: readonly Finding[];
   },
 ): Promise<void> {
   const [reason] = refusal.faults;
@@ -22,7 +23,7 @@ export async function refuseRefresh(
     reason: reason.code,
     message: reason.message,
     faults: refusal.faults,
-    warnings: [],
+    warnings: refusal.warnings ?? [],
     matchingNumber: null,
     loadedNumber: null,
   };

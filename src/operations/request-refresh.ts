@@ -1,9 +1,17 @@
 import { v7 as uuidv7 } from 'uuid';
 import { KnowledgeError } from '../core/errors.ts';
+import { isNoSpace, noSpace } from '../core/no-space.ts';
 import { packageNotFound, requireScope } from '../core/permissions.ts';
 import { listLiveDaemons } from '../store/daemons.ts';
 import { findPackage } from '../store/packages.ts';
-import { findAttempts, findDone, insertAttempt, type AttemptRow } from '../store/refreshes.ts';
+import {
+  findAnswered,
+  findAttempts,
+  insertAttempt,
+  touchOpenAttempts,
+  unavailableReason,
+  type AttemptRow,
+} from '../store/refreshes.ts';
 import type { CallContext, Context } from './context.ts';
 import { once } from './idempotency.ts';
 import { resolvePackage } from './names.ts';
@@ -20,7 +28,8 @@ export interface RefreshRequest {
 
 /**
  * Asks for a refresh and waits for its outcome (K-077). The request is stored first, so that it outlives this process
- * and whoever should carry it out; with no live daemon it is answered `QUEUED` at once and stays.
+ * and whoever should carry it out; with no live daemon it is answered `QUEUED` at once and stays. Where the database's
+ * disk has no room, nothing is stored and the caller is told so (F29).
  *
  * Needs `ai.knowledge.refresh`. Throws `NOT_FOUND`, `FORBIDDEN`, `BAD_USER_INPUT`, `CONFLICT`, `UNAVAILABLE`.
  */
@@ -29,6 +38,7 @@ export async function requestRefresh(context: CallContext, input: RefreshRequest
   const waitSeconds = parseWait(input.waitSeconds);
   const name = resolvePackage(context, input.agentKey, input.environment);
   const { waitSeconds: _, ...arguments_ } = input;
+  const lack = await context.room(); // Asked before the transaction, which touches nothing but the database.
   const id = await once(
     context,
     { mutation: 'refresh', input: arguments_, subject: name },
@@ -36,6 +46,7 @@ export async function requestRefresh(context: CallContext, input: RefreshRequest
       if ((await findPackage(queries, name.agentKey, name.environment)) === null) {
         throw packageNotFound(name.agentKey, name.environment);
       }
+      if (lack !== null) throw noSpace(lack);
       const attempt = {
         ...name,
         id: `ref_${uuidv7()}`,
@@ -58,14 +69,34 @@ function parseWait(waitSeconds: number | null | undefined): number {
 }
 
 /**
- * How a refresh that was asked for stands, once it is done or the time is up. Throws `NOT_FOUND` where it is no longer
- * kept.
+ * How a refresh that was asked for stands, once it is done or the time is up. Throws `UNAVAILABLE` where there is no
+ * space to carry it out, and `NOT_FOUND` where it is no longer kept.
  */
 export async function awaitRefresh(context: Context, id: string, waitSeconds: number): Promise<AttemptRow> {
-  if (waitSeconds > 0) await waiting(context).until(id, waitSeconds * 1000);
+  if (waitSeconds > 0) await waitPatiently(context, id, waitSeconds * 1000);
   const [attempt] = await context.database.read((queries) => findAttempts(queries, [id]));
+  if (attempt?.state === 'QUEUED' && attempt.reason === unavailableReason) {
+    throw noSpace(`${attempt.message ?? ''} The request is kept and carried out then.`);
+  }
   if (attempt) return attempt;
   throw new KnowledgeError('NOT_FOUND', `The refresh ${id} is no longer kept.`);
+}
+
+/** Milliseconds after which somebody who still waits makes sure that an answer can come: the disk has room, a daemon lives. */
+const doubtAfterMs = 5000;
+
+async function waitPatiently(context: Context, id: string, waitMs: number): Promise<void> {
+  for (let leftMs = waitMs; leftMs > 0; leftMs -= doubtAfterMs) {
+    if (await waiting(context).until(id, Math.min(leftMs, doubtAfterMs))) return;
+    try {
+      await context.database.transaction((queries) => touchOpenAttempts(queries, id));
+      // The last daemon may have died meanwhile; nobody waits for the dead (F9).
+      if ((await context.database.read(listLiveDaemons)).length === 0) return;
+    } catch (error) {
+      // A database that cannot answer now may answer later; one that is full will not.
+      if (isNoSpace(error) || !(error instanceof KnowledgeError)) throw error;
+    }
+  }
 }
 
 const waitingRooms = new WeakMap<Context['database'], WaitingRoom>();
@@ -77,28 +108,42 @@ function waiting(context: Context): WaitingRoom {
   return room;
 }
 
+/** Answers everybody of this process who waits, now and from now on, with how his refresh stands: the process is about to end. */
+export function answerWaiting(context: Context): void {
+  waiting(context).end();
+}
+
 const askEveryMs = 40;
 
 class WaitingRoom {
   readonly #context: Context;
   readonly #waiters = new Map<string, Set<() => void>>();
   #asking = false;
+  #ended = false;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** Resolves when the attempt is done or the time is up. */
-  async until(id: string, timeoutMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /** Resolves when the attempt is answered, or nobody waits any more (true), or the time is up (false). */
+  async until(id: string, timeoutMs: number): Promise<boolean> {
+    if (this.#ended) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiters = this.#waiters.get(id) ?? new Set();
-    this.#waiters.set(id, waiters.add(resolve));
-    const timer = setTimeout(resolve, timeoutMs);
+    const tell = () => resolve(true);
+    this.#waiters.set(id, waiters.add(tell));
+    const timer = setTimeout(resolve, timeoutMs, false);
     this.#ask();
-    await promise;
+    const answered = await promise;
     clearTimeout(timer);
-    waiters.delete(resolve);
+    waiters.delete(tell);
     if (waiters.size === 0) this.#waiters.delete(id);
+    return answered;
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const waiters of this.#waiters.values()) for (const resolve of waiters) resolve();
   }
 
   #ask(): void {
@@ -113,7 +158,7 @@ class WaitingRoom {
     while (this.#waiters.size > 0) {
       const ids = [...this.#waiters.keys()];
       // A database that cannot answer now may answer later; the waiter's own time limit ends the wait.
-      const done = await this.#context.database.read((queries) => findDone(queries, ids)).catch(() => []);
+      const done = await this.#context.database.read((queries) => findAnswered(queries, ids)).catch(() => []);
       for (const id of done) for (const resolve of this.#waiters.get(id) ?? []) resolve();
       await new Promise((resolve) => setTimeout(resolve, askEveryMs));
     }

@@ -1,4 +1,5 @@
 import { KnowledgeError } from '../core/errors.ts';
+import { noSpace } from '../core/no-space.ts';
 
 /** Milliseconds that a caller who was told `UNAVAILABLE` should wait before asking again. */
 export const retryAfterMs = 1000;
@@ -20,10 +21,33 @@ export function isRetryable(error: unknown): boolean {
 /** The refusal a database failure becomes at a door; anything that is nobody's weather passes through unchanged. */
 export function asKnowledgeError(error: unknown): unknown {
   if (error instanceof KnowledgeError) return error;
+  if (isDiskFull(error)) return noSpace(diskFull, error);
   const text = unavailableText(sqlState(error), error instanceof Error ? error.message : String(error));
   if (text === null) return error;
   return new KnowledgeError('UNAVAILABLE', text, { details: { retryAfterMs }, cause: error });
 }
+
+/**
+ * The same for a read: it may be made for the answer to a change that has been carried out, so its refusal says nothing
+ * of changes (G8).
+ */
+export function asReadError(error: unknown): unknown {
+  const told = asKnowledgeError(error);
+  const isPassing = told !== error && told instanceof KnowledgeError && !isDiskFull(error);
+  if (!isPassing || isSetup(error)) return told;
+  return new KnowledgeError('UNAVAILABLE', readText, { details: told.details, cause: error });
+}
+
+const readText =
+  'The database cannot answer now. Ask again in a moment, after a change with the same idempotency key where you gave one.';
+
+/** The server found no room on a disk of its own, wherever in the causes that stands (F29). */
+export function isDiskFull(error: unknown): boolean {
+  return sqlState(error) === '53100';
+}
+
+const diskFull =
+  'The database has no space left on its disk; nothing was written. Make room there, and ask again.';
 
 /** The refusal of a transaction whose turn did not come in time. */
 export function tooManyTransactions(): KnowledgeError {
@@ -48,7 +72,6 @@ const retryableStates = new Set([
 /** The server refused the work and rolled it back, and the connection lives. */
 const refusedStates = new Set([
   ...retryableStates,
-  '53100', // disk full
   '53200', // out of memory
   '53300', // too many connections
   '57P03', // starting up
@@ -71,7 +94,6 @@ const lostStates = new Set([
 ]);
 
 function unavailableText(state: string, message: string): string | null {
-  if (state === '53100') return 'The database has no space left on its disk; nothing was written.';
   if (state === '55P03')
     return 'Another change of this package is under way; nothing was changed. Ask again.';
   if (refusedStates.has(state) || message === 'timeout exceeded when trying to connect')
@@ -83,8 +105,12 @@ function unavailableText(state: string, message: string): string | null {
   )
     return 'The connection to the database was lost; whether a change was made is not known. Ask again in a moment, with the same idempotency key where you gave one.';
   if (setupText(state, message) !== null)
-    return 'The database does not let this server in; an administrator must look. Nothing was changed.';
+    return 'The database does not let this server in; an administrator must look.';
   return null;
+}
+
+function isSetup(error: unknown): boolean {
+  return error instanceof Error && setupText(sqlState(error), error.message) !== null;
 }
 
 /** States in which the server is there and refuses this login, database or role. */

@@ -2,7 +2,13 @@ import { MikroORM, type InferKyselyDB } from '@mikro-orm/postgresql';
 import type { Kysely } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { types } from 'pg';
-import { asKnowledgeError, asSetupError, isRetryable, tooManyTransactions } from './database-errors.ts';
+import {
+  asKnowledgeError,
+  asReadError,
+  asSetupError,
+  isRetryable,
+  tooManyTransactions,
+} from './database-errors.ts';
 import { findDatabaseFaults } from './database-faults.ts';
 import { startupOptions } from './pool.ts';
 import { roles } from './roles.ts';
@@ -57,7 +63,7 @@ export class Database implements AsyncDisposable {
     try {
       return await work(this.#queries());
     } catch (error) {
-      throw asKnowledgeError(error);
+      throw asReadError(error);
     }
   }
 

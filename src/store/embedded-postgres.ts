@@ -54,11 +54,13 @@ const startLockLimitMs = 180_000;
  *
  * `dataDir` is the product's data folder, absolute, made where it is missing. `onLine` hears what happens, a sentence
  * at a time, never a secret. The server listens on 127.0.0.1 alone, with SCRAM, and outlives this process unless
- * stopped. Calls for one folder, from any number of processes, wait for each other and share one server. Throws an
+ * stopped. Calls for one folder, from any number of processes, wait for each other and share one server. `port`: the
+ * one it must listen on, since somebody holds its address; without it the last one is taken where it is free. Throws an
  * `Error` that says what was expected, what was found and where.
  */
 export async function startEmbeddedPostgres(options: {
   dataDir: string;
+  port?: number;
   onLine?: (line: string) => void;
 }): Promise<EmbeddedPostgres> {
   const onLine = options.onLine ?? (() => undefined);
@@ -68,8 +70,8 @@ export async function startEmbeddedPostgres(options: {
   const binaries = await locateBinaries(place);
   const record = await readConnectionRecord(place.dataFolder.path);
   const { credentials, firstStart } = await openCluster({ place, binaries, record, onLine });
-  const preferredPort = record?.port ?? null;
-  const server = await adoptOrLaunch({ place, binaries, credentials, preferredPort });
+  const [preferredPort, requiredPort] = [record?.port ?? null, options.port ?? null];
+  const server = await adoptOrLaunch({ place, binaries, credentials, preferredPort, requiredPort });
   onLine(
     `PostgreSQL ${binaries.version} ${server.adopted ? 'was running already' : 'is running'} on ${host}:${server.port}, process ${server.pid}.`,
   );
@@ -87,6 +89,20 @@ export async function startEmbeddedPostgres(options: {
 export async function findEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgresUrls | null> {
   const record = await readConnectionRecord(path.resolve(dataDir));
   return record !== null && (await answersAs(record)) ? urlsOf(record, record.port) : null;
+}
+
+/**
+ * The folders of the embedded server of a data folder whose volumes it writes to, where this is the address of its
+ * application role; null where the address is another database's.
+ */
+export async function findClusterFolders(
+  dataDir: string,
+  applicationUrl: string,
+): Promise<{ readonly data: string; readonly writeAheadLog: string } | null> {
+  // A record that cannot be read is none for us: whoever knows the address of another database needs no record.
+  const record = await readConnectionRecord(path.resolve(dataDir)).catch(() => null);
+  if (record === null || urlsOf(record, record.port).applicationUrl !== applicationUrl) return null;
+  return { data: record.clusterDir, writeAheadLog: path.join(record.clusterDir, 'pg_wal') };
 }
 
 async function answersAs(record: ConnectionRecord): Promise<boolean> {

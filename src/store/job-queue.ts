@@ -3,7 +3,7 @@ import { makeWorkerUtils, run, Logger, type Runner, type WorkerUtils } from 'gra
 import type { Pool } from 'pg';
 import { KnowledgeError } from '../core/errors.ts';
 import { reach } from '../core/failpoint.ts';
-import { asSetupError } from './database-errors.ts';
+import { asKnowledgeError, asSetupError, isDiskFull } from './database-errors.ts';
 import { openPool } from './pool.ts';
 import { roles } from './roles.ts';
 
@@ -63,13 +63,13 @@ export class JobQueue implements AsyncDisposable {
     );
   }
 
-  /** Schedules the cluster's next full look; the earliest of all daemons' wishes stands. */
-  async scheduleResync(at: Date): Promise<void> {
-    await this.#add(
-      'resync',
-      {},
-      { jobKey: 'resync', jobKeyMode: 'preserve_run_at', runAt: at, priority: 10 },
-    );
+  /**
+   * Schedules the cluster's next full look; the earliest of all daemons' wishes stands. By the database's clock: a daemon
+   * whose own is a day off would look without a pause, or not for a day; and where the database's was set back, the look
+   * that waits for yesterday's time is brought forward (F37).
+   */
+  async scheduleResync(afterSeconds: number): Promise<void> {
+    await this.#ask(() => this.#pool.query(scheduleResync, [afterSeconds]));
   }
 
   /**
@@ -120,9 +120,14 @@ export class JobQueue implements AsyncDisposable {
   }
 
   async #add(task: string, payload: object, spec: Parameters<WorkerUtils['addJob']>[2]): Promise<void> {
+    await this.#ask(() => this.#utils.addJob(task, payload, { maxAttempts: 10, ...spec }));
+  }
+
+  async #ask(work: () => Promise<unknown>): Promise<void> {
     try {
-      await this.#utils.addJob(task, payload, { maxAttempts: 10, ...spec });
+      await work();
     } catch (error) {
+      if (isDiskFull(error)) throw asKnowledgeError(error);
       throw new KnowledgeError(
         'UNAVAILABLE',
         'The job queue cannot take the request now. Ask again in a moment.',
@@ -147,6 +152,15 @@ export class JobQueue implements AsyncDisposable {
     }
   }
 }
+
+/** With a second's grace for the time between two daemons' wishes. */
+const scheduleResync = `
+  select graphile_worker.add_job('resync', job_key => 'resync', max_attempts => 10, priority => 10,
+    run_at => clock_timestamp() + make_interval(secs => $1),
+    job_key_mode => case when exists (
+      select from graphile_worker._private_jobs
+        where key = 'resync' and run_at > clock_timestamp() + make_interval(secs => $1 + 1)
+    ) then 'replace' else 'preserve_run_at' end)`;
 
 /** Milliseconds until a runner that gave up is replaced. */
 const restartDelayMs = 1000;

@@ -61,16 +61,47 @@ export async function findAttempts(queries: Queries, ids: readonly string[]): Pr
   return rows.map(toAttempt);
 }
 
-/** Which of these attempts are done; the cheap question of everybody who waits. */
-export async function findDone(queries: Queries, ids: readonly string[]): Promise<string[]> {
+/** Why an attempt that nobody could carry out for now waits again; its message says it in words. */
+export const unavailableReason = 'unavailable';
+
+/** Which of these attempts are done or have met trouble that passes; the cheap question of everybody who waits. */
+export async function findAnswered(queries: Queries, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await queries
     .selectFrom('refresh_attempt')
     .select('id')
     .where('id', 'in', ids)
-    .where('state', '=', 'DONE')
+    .where((attempt) =>
+      attempt.or([
+        attempt('state', '=', 'DONE'),
+        attempt.and([attempt('state', '=', 'QUEUED'), attempt('reason', '=', unavailableReason)]),
+      ]),
+    )
     .execute();
   return rows.map((row) => row.id);
+}
+
+/**
+ * Writes the open attempts of an attempt's package as they are, as a looker that takes them would: where the disk is so
+ * full that not even that can be written, nobody can leave word of it there, and this is how it is noticed (F29).
+ */
+export async function touchOpenAttempts(queries: Queries, id: string): Promise<void> {
+  await queries
+    .updateTable('refresh_attempt')
+    .set((attempt) => ({ state: attempt.ref('state') }))
+    .where('state', '<>', 'DONE')
+    .where((attempt) =>
+      attempt(
+        attempt.refTuple('agent_key', 'environment'),
+        'in',
+        attempt
+          .selectFrom('refresh_attempt as asked')
+          .select(['asked.agent_key', 'asked.environment'])
+          .where('asked.id', '=', id)
+          .$asTuple('agent_key', 'environment'),
+      ),
+    )
+    .execute();
 }
 
 /**
@@ -85,7 +116,7 @@ export async function claimAttempts(
 ): Promise<AttemptRow[]> {
   const rows = await queries
     .updateTable('refresh_attempt')
-    .set({ state: 'RUNNING', daemon_id: daemonId })
+    .set({ state: 'RUNNING', daemon_id: daemonId, reason: null, message: null })
     .where('agent_key', '=', agentKey)
     .where('environment', '=', environment)
     .where('state', '=', 'QUEUED')
@@ -145,12 +176,20 @@ export async function requeueAbandoned(
   return rows.map((row) => ({ agentKey: row.agent_key, environment: row.environment }));
 }
 
-/** Puts back what this looker has taken and cannot finish. */
-export async function releaseAttempts(queries: Queries, ids: readonly string[]): Promise<void> {
+/**
+ * Puts back what this looker has taken and cannot finish. `trouble`: what keeps everybody from it for now, in words for
+ * those who wait; the attempt stays and is taken up again when that has passed.
+ */
+export async function releaseAttempts(
+  queries: Queries,
+  ids: readonly string[],
+  trouble: string | null = null,
+): Promise<void> {
   if (ids.length === 0) return;
+  const reason = trouble === null ? null : unavailableReason;
   await queries
     .updateTable('refresh_attempt')
-    .set({ state: 'QUEUED', daemon_id: null })
+    .set({ state: 'QUEUED', daemon_id: null, reason, message: trouble })
     .where('id', 'in', ids)
     .where('state', '=', 'RUNNING')
     .execute();

@@ -62,7 +62,7 @@ export async function reportLook(
   return before?.failure_signature ?? null;
 }
 
-// Both of the following touch many rows in one statement, always in the same order, so that they cannot meet crosswise.
+// The following touch many rows in one statement, always in the same order, so that they cannot meet crosswise.
 
 /** Notes in one statement that many packages were looked at and found unchanged. */
 export async function reportUnchanged(
@@ -79,6 +79,35 @@ export async function reportUnchanged(
       order by agent_key collate "C", environment collate "C"
     on conflict (agent_key, environment) do update set state = 'ok', last_look_at = excluded.last_look_at,
       last_success_at = excluded.last_success_at, outcome = 'UNCHANGED', reason = null, message = null
+  `.execute(queries);
+}
+
+/** How the root of a source is where it is not well, for all packages that are read from it. */
+export interface RootReport {
+  readonly state: 'suspect' | 'missing' | 'returned';
+  readonly message: string | null;
+}
+
+/**
+ * Notes in one statement for all watched packages of these environments that their root is not well. Only a root that is
+ * `missing` is how a look ended; what came of the last one is left as it is otherwise.
+ */
+export async function reportRoot(
+  queries: Queries,
+  environments: readonly string[],
+  { state, message }: RootReport,
+): Promise<void> {
+  const missing = state === 'missing';
+  await sql`
+    insert into source_status (agent_key, environment, state)
+    select agent_key, environment, ${state}
+      from source_status
+      where watched and environment = any(${[...environments]}::text[])
+      order by agent_key collate "C", environment collate "C"
+    on conflict (agent_key, environment) do update set state = excluded.state, message = ${message},
+      last_look_at = case when ${missing} then clock_timestamp() else source_status.last_look_at end,
+      outcome = case when ${missing} then 'FAILED' else source_status.outcome end,
+      reason = case when ${missing} then 'root_missing' else source_status.reason end
   `.execute(queries);
 }
 

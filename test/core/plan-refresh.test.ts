@@ -142,6 +142,24 @@ describe('what a look holds', () => {
       'FAILED',
       'empty_package',
     ],
+    [
+      'a single file that is too large',
+      {
+        root: 'present',
+        notices: [],
+        files: [
+          {
+            state: 'refused',
+            relativePath: listed[2]!.relativePath,
+            code: 'too_large',
+            message: 'Too large.',
+          },
+        ],
+      },
+      { definition: { files: [listed[2]!] } },
+      'VALIDATION_FAILED',
+      'too_large',
+    ],
   ])('fails for %s', (_, look, change, outcome, reason) => {
     const known = { active: version(1, one), newest: version(1, one), nextNumber: 2 };
     const failed = plan(look, { known, ...change });

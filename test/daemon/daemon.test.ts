@@ -88,7 +88,7 @@ async function startDaemon(
     local: {
       root: join(folder, 'knowledge'),
       sweepMs: change.sweepMs ?? 3_600_000,
-      watcher: change.watcher ?? true,
+      watchMode: (change.watcher ?? true) ? 'native' : 'sweep',
       statPrint,
     },
     onLook: () => undefined,

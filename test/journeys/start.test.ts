@@ -118,13 +118,20 @@ test('the pasted curl works as it stands, and shows neither the key nor the data
   expect(JSON.parse(stdout)).toMatchObject({ data: { activeVersion: { knowledgeVersion: 'v1' } } });
   expect(started.stdout() + started.stderr()).not.toMatch(/ak_[0-9a-f]|postgres(ql)?:\/\//);
 
-  // A part that dies takes the whole with it, in words and with an exit code that a supervisor sees.
-  for (const id of await processesNaming(dataDir)) {
-    const line = await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '');
-    if (/agent-knowledge\.mjs\0daemon/.test(line)) process.kill(id, 'SIGKILL');
+  // A part that dies is started again, at the same address, and told in one line.
+  for (const [command, name] of [
+    ['daemon', 'The daemon'],
+    ['serve', 'The API'],
+  ]) {
+    for (const id of await processesNaming(dataDir)) {
+      const line = await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '');
+      if (line.endsWith(`agent-knowledge.mjs\0${command}\0`)) process.kill(id, 'SIGKILL');
+    }
+    await started.until(new RegExp(`${name} ended with SIGKILL\\..*\\n.*${name} is back\\.`));
   }
-  expect(await started.ended).toBe(1);
-  expect(started.stderr()).toContain('daemon ended with SIGKILL');
+  const { stdout: again } = await promisify(execFile)('sh', ['-c', pasted]);
+  expect(JSON.parse(again)).toEqual(JSON.parse(stdout));
+  expect(await started.end('SIGINT')).toBe(0);
   expect(await processesNaming(dataDir)).toEqual([]);
 }, 60_000);
 

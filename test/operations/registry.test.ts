@@ -58,7 +58,12 @@ const offer = (
   bytes: Uint8Array | null,
   within = context,
   watchEnvironments: readonly string[] = ['production'],
-) => acceptRegistry(within, { bytes, looker: { id: 'here', actorId: context.caller.actorId }, watchEnvironments });
+) =>
+  acceptRegistry(within, {
+    bytes,
+    looker: { id: 'here', actorId: context.caller.actorId },
+    watchEnvironments,
+  });
 
 const bad = Buffer.from('{"registry_version":"1.0","agents":{"a":{},"a":{}}}');
 

@@ -148,29 +148,30 @@ describe('a first start', () => {
   });
 });
 
-describe.runIf(isLinux)('the server process', () => {
-  it('knows nothing of our environment', async () => {
-    const environment = (await readFile(`/proc/${server.pid}/environ`, 'utf8')).split('\0').filter(Boolean);
-    expect(environment.toSorted()).toEqual(['LANG=C', 'LC_ALL=C', 'PATH=/usr/bin:/bin', 'TZ=UTC']);
-  });
+if (isLinux)
+  describe('the server process', () => {
+    it('knows nothing of our environment', async () => {
+      const environment = (await readFile(`/proc/${server.pid}/environ`, 'utf8')).split('\0').filter(Boolean);
+      expect(environment.toSorted()).toEqual(['LANG=C', 'LC_ALL=C', 'PATH=/usr/bin:/bin', 'TZ=UTC']);
+    });
 
-  it('is not root, and has no group but its own', async () => {
-    const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
-    const uids = /^Uid:\s+(.*)$/m.exec(status)?.[1]?.split('\t').map(Number) ?? [];
-    expect(new Set(uids).size).toBe(1);
-    expect(uids[0]).not.toBe(0);
-    if (isRoot()) {
-      expect(/^Groups:\s*$/m.test(status)).toBe(true);
-    } else {
-      expect(uids[0]).toBe(process.getuid?.());
-    }
-  });
+    it('is not root, and has no group but its own', async () => {
+      const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
+      const uids = /^Uid:\s+(.*)$/m.exec(status)?.[1]?.split('\t').map(Number) ?? [];
+      expect(new Set(uids).size).toBe(1);
+      expect(uids[0]).not.toBe(0);
+      if (isRoot()) {
+        expect(/^Groups:\s*$/m.test(status)).toBe(true);
+      } else {
+        expect(uids[0]).toBe(process.getuid?.());
+      }
+    });
 
-  it('leads a session of its own, so that Ctrl-C does not reach it', async () => {
-    const fields = (await readFile(`/proc/${server.pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
-    expect(Number(fields[3])).toBe(server.pid);
+    it('leads a session of its own, so that Ctrl-C does not reach it', async () => {
+      const fields = (await readFile(`/proc/${server.pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
+      expect(Number(fields[3])).toBe(server.pid);
+    });
   });
-});
 
 describe('a server that was stopped', () => {
   it('is gone, is found again by nobody, and brings its data and its port back', async () => {

@@ -55,6 +55,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       database,
       queue,
       clock: () => new Date(),
+      room: async () => null,
       caller: caller(actorId, ['admin']),
       ...change,
       policy: { ...testPolicy, ...change.policy },

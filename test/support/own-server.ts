@@ -69,7 +69,11 @@ export async function startOwnServer(
       const client = new Client({ connectionString: superuserUrl });
       client.on('error', () => undefined); // The statement in flight rejects; killing the server is what tests do here.
       await client.connect();
-      return work(client).finally(() => client.end().catch(() => undefined));
+      try {
+        return await work(client);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
     },
     save,
     async startApi() {

@@ -25,11 +25,14 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly user?: { readonly uid: number; readonly gid: number } | null;
+  /** A command that starts the one to be run, whose words follow its own. */
+  readonly through?: readonly [string, ...string[]];
 }
 
 /** Runs a command of the product as a real process with a bare environment: no LANG, no HOME, nothing of ours. */
 export function runCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
-  const child = spawn(process.execPath, [entry, ...args], {
+  const [program, ...words] = [...(options.through ?? []), process.execPath, entry, ...args] as const;
+  const child = spawn(program, words, {
     env: { PATH: process.env['PATH'], ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

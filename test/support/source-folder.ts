@@ -1,4 +1,5 @@
-import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, lstat, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { lookBeneathRoot, type LookHabits } from '../../src/source/look-beneath-root.ts';
@@ -21,20 +22,43 @@ export interface TemporaryFolder extends AsyncDisposable {
 export async function makeFolder(things: Readonly<Record<string, Thing>>): Promise<TemporaryFolder> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'ak-')));
   await chmod(path, 0o755);
-  for (const [name, thing] of Object.entries(things)) await put(join(path, name), thing);
+  for (const [name, thing] of Object.entries(things)) await put(path, name, thing);
   return {
     path,
     root: join(path, 'root'),
-    add: (name, thing) => put(join(path, name), thing),
+    add: (name, thing) => put(path, name, thing),
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 10 }),
   };
 }
 
-async function put(path: string, thing: Thing): Promise<void> {
+/** Throws where a link that was put before leads out of the folder: what a test makes up must not reach the machine. */
+async function put(folder: string, name: string, thing: Thing): Promise<void> {
+  const path = join(folder, name);
+  await assertInside(folder, dirname(path));
   await mkdir(dirname(path), { recursive: true });
-  if (typeof thing === 'string' || thing instanceof Uint8Array) await writeFile(path, thing);
+  if (typeof thing === 'string' || thing instanceof Uint8Array) await writeThere(path, thing);
   else if ('link' in thing) await symlink(thing.link, path);
   else await mkdir(path);
+}
+
+async function writeThere(path: string, content: string | Uint8Array): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  await writeFile(path, content, { flag: flags as unknown as string });
+}
+
+async function assertInside(folder: string, parent: string): Promise<void> {
+  let there = parent;
+  while (!(await isThere(there))) there = dirname(there);
+  const place = await realpath(there);
+  if (place === folder || place.startsWith(`${folder}/`)) return;
+  throw new Error(`${parent} leads out of the test's folder, to ${place}.`);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The definitions of files listed in this order, all required. */

@@ -8,6 +8,9 @@ export interface ServerIdentity {
   readonly encoding: string;
 }
 
+/** What `askIdentity` rejects with at a server that would have the password in clear or as an MD5 sum. */
+export const notScram = 'the server asked for the password in another form than SCRAM';
+
 const timeoutMs = 5000;
 const wrongPassword = '28P01';
 
@@ -88,7 +91,7 @@ function clientFor(credentials: Credentials, role: RoleName, port: number): Clie
     query_timeout: timeoutMs,
     password: () => {
       if (!isScram) {
-        throw new Error('the server asked for the password in another form than SCRAM');
+        throw new Error(notScram);
       }
       return password;
     },

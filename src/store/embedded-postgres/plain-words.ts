@@ -17,11 +17,14 @@ export function codeOf(error: unknown): string | undefined {
 
 /** An error a person can act on: what was attempted, and in plain words why it failed. The cause is kept. */
 export function troubleWith(attempt: string, error: unknown): Error {
+  return new Error(`${attempt}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Why a step failed: in plain words with the system's own behind, or in the system's own where there are no others. */
+export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const reason = reasonsByCode[codeOf(error) ?? ''];
-  return new Error(`${attempt}: ${reason === undefined ? message : `${reason} (${message})`}`, {
-    cause: error,
-  });
+  return reason === undefined ? message : `${reason} (${message})`;
 }
 
 /** Carries out one step; what the operating system refuses is told as `attempt` and the reason. */

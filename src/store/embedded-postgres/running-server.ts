@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Binaries } from './binaries.ts';
 import type { ClusterPlace } from './cluster-place.ts';
 import type { Credentials } from './credentials.ts';
+import { refuseForeignServer } from './foreign-server.ts';
 import { findFreePort } from './free-port.ts';
 import { requireIdentity } from './identity.ts';
 import { readPidFile, removeForeignPidFile, servesCluster, type PidFile } from './pid-file.ts';
@@ -23,6 +24,8 @@ export interface ServerStart {
   readonly credentials: Credentials;
   /** Where it listened last time: taken again if it is free, so that addresses written down stay good. */
   readonly preferredPort: number | null;
+  /** The port it must have, since its address is in use; null: any. */
+  readonly requiredPort: number | null;
 }
 
 const maxAttempts = 8;
@@ -35,12 +38,12 @@ const pollMs = 10;
  * start lock. Only a live process started on this very cluster counts as its server.
  *
  * Throws in plain words where the server stops, finds no port, does not get ready within 120 s (it goes on, and the
- * next call adopts it), or is not the database it should be.
+ * next call adopts it), or is not the database it should be, and where another PostgreSQL has the port it had last.
  */
 export async function adoptOrLaunch(start: ServerStart): Promise<RunningServer> {
   let preferredPort = start.preferredPort;
   for (let attempt = 1; ; attempt += 1) {
-    const server = (await adopt(start)) ?? (await launch(start, await findFreePort(preferredPort)));
+    const server = (await adopt(start)) ?? (await launch(start, await choosePort(start, preferredPort)));
     if (typeof server !== 'string') {
       return server;
     }
@@ -50,6 +53,19 @@ export async function adoptOrLaunch(start: ServerStart): Promise<RunningServer> 
     preferredPort = null;
     await sleep(retryMs);
   }
+}
+
+async function choosePort(
+  { credentials, requiredPort }: ServerStart,
+  preferredPort: number | null,
+): Promise<number> {
+  const wanted = requiredPort ?? preferredPort;
+  if (wanted !== null) await refuseForeignServer(credentials, wanted);
+  const port = await findFreePort(wanted);
+  if (requiredPort === null || port === requiredPort) return port;
+  throw new Error(
+    `The port ${requiredPort} on 127.0.0.1, at which PostgreSQL is expected, is in use by another program. Stop that program.`,
+  );
 }
 
 async function adopt(start: ServerStart): Promise<RunningServer | null> {
@@ -64,6 +80,9 @@ async function adopt(start: ServerStart): Promise<RunningServer | null> {
     return null;
   }
   await requireIdentity(start.credentials, ready.port, nameOf(ready, clusterDir));
+  if (start.requiredPort !== null && ready.port !== start.requiredPort) {
+    throw new Error(`${nameOf(ready, clusterDir)} was expected on port ${start.requiredPort}. Stop it.`);
+  }
   return { ...adoptServer(ready.pid, clusterDir), port: ready.port, adopted: true };
 }
 

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../../../src/store/embedded-postgres.ts';
+import type { Credentials } from '../../../src/store/embedded-postgres/credentials.ts';
+import { refuseForeignServer } from '../../../src/store/embedded-postgres/foreign-server.ts';
 import { settleClusterPlace } from '../../../src/store/embedded-postgres/cluster-place.ts';
 import { killHard, makeScratch, processList, query, startInChild, type Scratch } from './scratch.ts';
 
@@ -112,17 +114,46 @@ describe('a pid file', () => {
 });
 
 describe('the recorded port', () => {
-  it('is left to another PostgreSQL that has it, which nobody takes for ours', async () => {
+  it('that another PostgreSQL has refuses the start and says why (R8, T7): nobody takes that one for ours', async () => {
     const elsewhere = path.join(scratch.folder, 'elsewhere');
     await using foreign = await startEmbeddedPostgres({ dataDir: elsewhere });
     const port = Number(new URL(foreign.adminUrl).port);
+    const { port: own, systemIdentifier } = await readRecord();
     await changeRecord({ port });
     expect(await findEmbeddedPostgres(dataDir)).toBeNull();
+    const refusal = startEmbeddedPostgres({ dataDir });
+    await expect(refusal).rejects.toThrow(
+      `Another PostgreSQL listens on 127.0.0.1:${port}, where ours was last: expected system identifier ${systemIdentifier}, found a server that does not let our superuser in`,
+    );
+    await expect(refusal).rejects.toThrow('write a free port into postgres.json');
 
+    await changeRecord({ port: own });
     await using server = await startEmbeddedPostgres({ dataDir });
-    expect(new URL(server.adminUrl).port).not.toBe(String(port));
     expect(server.pid).not.toBe(foreign.pid);
     expect(await query(server.adminUrl, 'select from kept where number = 1')).toHaveLength(1);
+  });
+
+  it('that a PostgreSQL with our passwords has, such as a copy of an older day, is refused with both identifiers', async () => {
+    await using server = await startEmbeddedPostgres({ dataDir });
+    const record = await readRecord();
+    const claimed = { ...record, systemIdentifier: '42' } as unknown as Credentials;
+    const refusal = refuseForeignServer(claimed, record.port);
+    await expect(refusal).rejects.toThrow(`expected system identifier 42, found ${record.systemIdentifier}.`);
+    void server;
+  });
+
+  it('that another program has is left to it, unless somebody holds the address', async () => {
+    const { port } = await readRecord();
+    const other = createServer((socket) => socket.on('error', () => undefined).end('220 not a database\r\n'));
+    other.listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    await expect(startEmbeddedPostgres({ dataDir, port })).rejects.toThrow(
+      `The port ${port} on 127.0.0.1, at which PostgreSQL is expected, is in use by another program.`,
+    );
+    await using server = await startEmbeddedPostgres({ dataDir });
+    expect(new URL(server.adminUrl).port).not.toBe(String(port));
+    await expect(startEmbeddedPostgres({ dataDir, port })).rejects.toThrow(`was expected on port ${port}`);
+    other.close();
   });
 
   it('gives the password to nobody who asks for it in clear', async () => {

@@ -1,0 +1,169 @@
+import type { DaemonCondition, RootState } from '../src/core/daemon-condition.ts';
+import {
+  expectAnew,
+  nextRoot,
+  type RootMemory,
+  type RootSight,
+  type RootTrouble,
+} from '../src/core/root-guard.ts';
+import type { Clock } from './clock.ts';
+
+/** The root has come into another state. */
+export interface RootChange {
+  /** Null at the first observation. */
+  readonly from: RootState | null;
+  readonly to: RootState;
+  readonly trouble: RootTrouble | null;
+  /** Whether it has been missing since it was last `ok`. */
+  readonly lost: boolean;
+  /** Whether it is another folder than the one that was last `ok`. */
+  readonly exchanged: boolean;
+  /** Device and inode of the folder that is `ok` now; null in every other state. */
+  readonly identity: string | null;
+}
+
+/** What a look must know of the root before it reads and before it concludes. */
+export interface RootGate {
+  readonly state: RootState;
+  readonly trouble: RootTrouble | null;
+  /** Device and inode of the root that is `ok`. */
+  readonly identity: string | null;
+  /** Waits out `suspect` and `returned`, which are short; null when nobody is going to say any more. */
+  settled(): Promise<RootState | null>;
+  /** An observation that begins after this call; false where it came to nothing. */
+  look(): Promise<boolean>;
+}
+
+export interface RootGuardOptions {
+  readonly see: () => Promise<RootSight>;
+  readonly clock: Clock;
+  readonly onChange: (change: RootChange) => void;
+  /** An observation failed for a reason of this process. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Time from one observation to the next. */
+const everyMs = 1000;
+
+/** Of the time, at most a tenth goes into observing, however many files there are. */
+const restFactor = 9;
+
+/** Patience with a file system that does not answer; it is asked no second question meanwhile. */
+const answerMs = 2000;
+
+/**
+ * Keeps an eye on the source's root, so that a root that is lost is never taken for deleted files (F50; `watching.md` 3.4).
+ * `core/root-guard` decides; this gives it eyes, time and a voice.
+ */
+export class RootGuard implements RootGate {
+  readonly #options: RootGuardOptions;
+  #memory: RootMemory | null = null;
+  #last: Promise<boolean> = Promise.resolve(true);
+  #next: Promise<boolean> | null = null;
+  #changed = Promise.withResolvers<void>();
+  #stopped = false;
+  #tookMs = 0;
+
+  constructor(options: RootGuardOptions) {
+    this.#options = options;
+  }
+
+  get state(): RootState {
+    return this.#memory?.state ?? 'ok';
+  }
+
+  get trouble(): RootTrouble | null {
+    return this.state === 'ok' ? null : (this.#memory?.trouble ?? null);
+  }
+
+  get identity(): string | null {
+    return this.state === 'ok' ? (this.#memory?.good?.identity ?? null) : null;
+  }
+
+  get condition(): Pick<DaemonCondition, 'root' | 'rootMessage'> {
+    return { root: this.state, rootMessage: this.trouble?.message ?? null };
+  }
+
+  async settled(): Promise<RootState | null> {
+    while (!this.#stopped && (this.state === 'suspect' || this.state === 'returned')) {
+      await this.#changed.promise;
+    }
+    return this.#stopped ? null : this.state;
+  }
+
+  /** Where the file system does not answer in time, nothing is known that was not known before. */
+  async look(): Promise<boolean> {
+    this.#next ??= this.#last.then(() => {
+      this.#next = null;
+      this.#last = this.#observe();
+      return this.#last;
+    });
+    const patience = new AbortController();
+    const enough = this.#options.clock.sleep(answerMs, patience.signal).then(
+      () => false,
+      () => false, // Cut short.
+    );
+    const answered = await Promise.race([this.#next, enough]);
+    patience.abort();
+    return answered;
+  }
+
+  /** Observes until told to stop; whoever waits is let go then. */
+  async watchForever(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(this.#pauseMs(), signal).catch(() => undefined);
+      if (!signal.aborted) await this.look();
+    }
+    this.#stopped = true;
+    this.#tellWaiting();
+  }
+
+  /** The registry lists other files now. */
+  expectAnew(): void {
+    if (this.#memory !== null) this.#memory = expectAnew(this.#memory);
+  }
+
+  #pauseMs(): number {
+    const usual = Math.max(everyMs, restFactor * this.#tookMs);
+    if (this.#memory?.state !== 'suspect') return usual;
+    return Math.min(usual, this.#memory.lookAgainAt - this.#options.clock.now());
+  }
+
+  /** Never throws. */
+  async #observe(): Promise<boolean> {
+    const { see, clock, onChange, onError } = this.#options;
+    const began = clock.now();
+    try {
+      const sight = await see();
+      this.#tookMs = clock.now() - began;
+      const before = this.#memory;
+      const after = nextRoot(before, sight, clock.now());
+      this.#memory = after;
+      if (before?.state === after.state) return true;
+      onChange(changeOf(before, after));
+      this.#tellWaiting();
+      return true;
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  }
+
+  #tellWaiting(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+function changeOf(before: RootMemory | null, after: RootMemory): RootChange {
+  const isOk = after.state === 'ok';
+  const knownPlace = before?.good?.place;
+  return {
+    from: before?.state ?? null,
+    to: after.state,
+    trouble: isOk ? null : after.trouble,
+    lost: after.lost || (before?.lost ?? false),
+    exchanged: isOk && knownPlace !== undefined && knownPlace !== after.good?.place,
+    identity: isOk ? (after.good?.identity ?? null) : null,
+  };
+}

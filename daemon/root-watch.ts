@@ -1,0 +1,66 @@
+import type { Logger } from '../src/core/logger.ts';
+import type { Context } from '../src/operations/context.ts';
+import type { Looker } from '../src/operations/refresh-knowledge.ts';
+import { seeRoot } from '../src/source/root-sight.ts';
+import type { Clock } from './clock.ts';
+import { RootGuard, type RootChange } from './root-guard.ts';
+import { RootNews } from './root-news.ts';
+
+export interface RootWatchOptions {
+  readonly context: Context;
+  readonly looker: Looker;
+  readonly identity: { readonly host: string };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly watchEnvironments: readonly string[];
+  readonly local: { readonly root: string };
+  readonly onAlarm?: (text: string) => void;
+  /** The required files of every enabled agent, named from the root. */
+  readonly required: () => Iterable<string>;
+  /** There is something to tell the database. */
+  readonly onNews: () => void;
+  /** The root is well after it was not: what happened meanwhile was not looked at. */
+  readonly onReturned: () => void;
+}
+
+/** Watches a local root and tells what becomes of it. */
+export class RootWatch {
+  readonly guard: RootGuard;
+  readonly #options: RootWatchOptions;
+  readonly #news: RootNews;
+
+  constructor(options: RootWatchOptions) {
+    this.#options = options;
+    const { looker, identity, local, clock, logger, onAlarm = () => undefined } = options;
+    this.guard = new RootGuard({
+      see: () => seeRoot(local.root, options.required()),
+      clock,
+      onChange: (change) => this.#onChange(change),
+      onError: (error) => logger.error(`the root could not be observed: ${messageOf(error)}`),
+    });
+    const teller = { looker, root: local.root, host: identity.host };
+    this.#news = new RootNews({ ...options, teller, onLine: onAlarm });
+  }
+
+  /** The registry lists other files, and other packages may be watched. */
+  startAnew(): void {
+    this.guard.expectAnew();
+    this.#news.repeat();
+    this.#options.onNews();
+  }
+
+  /** Tells the database what it has not been told yet; throws where it cannot take it, and keeps it. */
+  tell(): Promise<void> {
+    return this.#news.tell();
+  }
+
+  #onChange(change: RootChange): void {
+    this.#news.note(change);
+    this.#options.onNews();
+    if (change.from !== null && change.to === 'ok') this.#options.onReturned();
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

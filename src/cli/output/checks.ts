@@ -1,0 +1,55 @@
+import { checkAreas, checkStates, fixers, type Check, type CheckState } from '../../core/check.ts';
+import { displayWidth, printable } from './printable.ts';
+
+const stateWidth = Math.max(...checkStates.map((state) => state.length));
+const areaWidth = Math.max(...checkAreas.map((area) => area.length));
+const indent = stateWidth + areaWidth + 4;
+
+/** Each check as lines of at most `columns`: what was found, what it means, and below it the fix and who can carry it out. */
+export function checkLines(checks: readonly Check[], columns: number): string[] {
+  const width = Math.max(40, columns - indent);
+  return checks.flatMap((check) => {
+    const { state, area, found, meaning, fix, who, agentKeys } = check;
+    const agents = agentKeys.filter((key) => !found.includes(key));
+    const about = agents.length === 0 ? '' : ` [${agents.join(', ')}]`;
+    const [first = '', ...more] = [
+      ...wrap(`${found}${about}`, width),
+      ...(meaning === null ? [] : wrap(meaning, width)),
+      ...(fix === null || who === null ? [] : hang(wrap(`Fix (${fixers[who]}): ${fix}`, width - 2))),
+    ];
+    const head = `${state.padEnd(stateWidth)}  ${area.padEnd(areaWidth)}  ${first}`;
+    return [head, ...more.map((line) => `${' '.repeat(indent)}${line}`)];
+  });
+}
+
+/** How many checks ended how, in one sentence. */
+export function checkSummary(checks: readonly Check[]): string {
+  const count = (state: CheckState): number => checks.filter((check) => check.state === state).length;
+  const [fine, warnings, troubles] = [count('ok'), count('warning'), count('trouble')];
+  return `${checks.length} checks: ${fine} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${troubles} trouble.`;
+}
+
+/** A check as machines read it. */
+export function checkJson({ area, name, state, found, meaning, fix, who, relativePath, agentKeys }: Check) {
+  return { area, name, state, found, meaning, fix, who, relativePath, agentKeys };
+}
+
+function hang(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}
+
+/** Lines of at most `width` columns, broken at spaces; a word that is longer has a line of its own. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of printable(text).split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && displayWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,70 @@
+import type { Check } from '../../core/check.ts';
+import { SourceError } from '../../core/errors.ts';
+import type { PackageLook } from '../../core/look.ts';
+import type { Registry } from '../../core/package.ts';
+import { parseRegistry } from '../../core/registry/registry.ts';
+import { checkFiles, type FilePorts } from './files.ts';
+import type { Known } from './known.ts';
+import { checkRegistry } from './registry.ts';
+import { checkRoot, type FileSystemFacts, type RootFacts } from './root.ts';
+import { told } from './told.ts';
+import { checkWatcher, type WatchFacts } from './watcher.ts';
+
+export interface FolderPorts extends FilePorts {
+  readonly root: string;
+  readonly registryPath: string;
+  readonly watchMode: WatchFacts['watchMode'];
+  /** The registry's bytes; null where there is no such file. */
+  readonly readRegistry: () => Promise<Uint8Array | null>;
+  readonly surveyRoot: () => Promise<RootFacts>;
+  readonly readFileSystem: () => Promise<FileSystemFacts>;
+  readonly readWatchLimits: () => Promise<WatchFacts['limits']>;
+}
+
+/**
+ * The registry, the root, every listed file, and how changes are noticed. Where the file of the registry is refused,
+ * the files of the one in force are checked.
+ */
+export async function diagnoseFolder(ports: FolderPorts, known: Known | null): Promise<Check[]> {
+  let registry: Registry | null = known?.registry ?? null;
+  const checks = await told('registry', async () => {
+    const bytes = await ports.readRegistry();
+    const parsed = parseRegistry(bytes);
+    if (parsed.ok) registry = parsed.registry;
+    return checkRegistry(ports.registryPath, bytes, known);
+  });
+  return [...checks, ...(await diagnoseRoot(ports, registry, known))];
+}
+
+async function diagnoseRoot(
+  ports: FolderPorts,
+  registry: Registry | null,
+  known: Known | null,
+): Promise<Check[]> {
+  const { root, watchMode } = ports;
+  // Nothing else asks a root that does not answer: only a reader can be killed.
+  const look = await lookAtRoot(ports);
+  let fileSystem: FileSystemFacts | null = null;
+  const checks = await told('root', async () => {
+    if (look.root === 'trouble') return checkRoot({ root, look, facts: null, fileSystem });
+    fileSystem = await ports.readFileSystem();
+    return checkRoot({ root, look, facts: await ports.surveyRoot(), fileSystem });
+  });
+  const files = await told('files', async () =>
+    registry === null || look.root === 'trouble' ? [] : checkFiles(registry, ports),
+  );
+  const watcher = await told('watcher', async () => {
+    const limits = await ports.readWatchLimits();
+    return checkWatcher({ watchMode, fileSystem, limits, registry, daemons: known?.daemons ?? [] });
+  });
+  return [...checks, ...files, ...watcher];
+}
+
+async function lookAtRoot({ source, maxFileBytes }: FolderPorts): Promise<PackageLook> {
+  try {
+    return await source.look([], { withContent: false, maxFileBytes });
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return { root: 'trouble', code: 'unreadable', message: error.message };
+  }
+}

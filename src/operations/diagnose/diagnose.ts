@@ -1,0 +1,34 @@
+import type { Check } from '../../core/check.ts';
+import { checkDaemons } from './daemons.ts';
+import { diagnoseDatabase, type DatabasePorts } from './diagnose-database.ts';
+import { diagnoseFolder, type FolderPorts } from './diagnose-folder.ts';
+import { checkDisk, type DiskFacts } from './disk.ts';
+import { checkPackages, checkQueue } from './packages.ts';
+import { checkSettings } from './settings.ts';
+import { told } from './told.ts';
+
+/** Everything a diagnosis looks at. A port that throws becomes a check of its own, and the others go on. */
+export interface DiagnosisPorts extends DatabasePorts, FolderPorts {
+  readonly idleSettings: readonly string[];
+  readonly watchEnvironments: readonly string[];
+  readonly readDisk: () => Promise<DiskFacts>;
+}
+
+/**
+ * Checks everything that can be checked and changes nothing: what is broken is told and never keeps the rest from being
+ * checked. No check quotes a secret or a file's body (K-089).
+ */
+export async function diagnose(ports: DiagnosisPorts): Promise<Check[]> {
+  // First, since what the database knows says more about the folder; it is told after it.
+  const { checks: database, known } = await diagnoseDatabase(ports);
+  const now = ports.clock();
+  return [
+    ...checkSettings(ports.idleSettings),
+    ...(await diagnoseFolder(ports, known)),
+    ...database,
+    ...(known === null
+      ? []
+      : [...checkDaemons(known, { ...ports, now }), ...checkPackages(known), ...checkQueue(known)]),
+    ...(await told('disk', async () => checkDisk(await ports.readDisk()))),
+  ];
+}

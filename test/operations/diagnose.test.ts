@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { firstChecks, trouble, warn } from '../../src/core/check.ts';
+import { checkServer, describeDatabase } from '../../src/operations/diagnose/database.ts';
+import { checkDisk } from '../../src/operations/diagnose/disk.ts';
+import type { Known } from '../../src/operations/diagnose/known.ts';
+import { checkPackages } from '../../src/operations/diagnose/packages.ts';
+import { checkRoot } from '../../src/operations/diagnose/root.ts';
+import { told } from '../../src/operations/diagnose/told.ts';
+import { checkWatcher } from '../../src/operations/diagnose/watcher.ts';
+import type { ServerFacts } from '../../src/store/server-facts.ts';
+import { readServerFacts } from '../../src/store/server-facts.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const mebibyte = 1024 * 1024;
+const unwell = (checks: readonly { readonly state: string; readonly name: string }[]): string[] =>
+  checks.filter((check) => check.state !== 'ok').map((check) => `${check.state} ${check.name}`);
+
+const server: ServerFacts = {
+  versionNumber: 180_000,
+  version: '18.0',
+  encoding: 'UTF8',
+  isStandby: false,
+  login: 'login',
+  loginIsSuperuser: false,
+  missingRoles: [],
+  deniedRoles: [],
+  clockAheadMs: 0,
+};
+
+describe('what a server says of itself', () => {
+  it.each<[string[], Partial<ServerFacts>]>([
+    [[], {}],
+    [['trouble server_too_old'], { versionNumber: 160_004, version: '16.4' }],
+    [['trouble encoding'], { encoding: 'SQL_ASCII' }],
+    [['trouble standby'], { isStandby: true }],
+    [[], { clockAheadMs: 2000 }],
+    [['warning clock_differs'], { clockAheadMs: 2001 }],
+    [['warning clock_differs'], { clockAheadMs: -86_400_000 }],
+    [['trouble roles_missing'], { missingRoles: ['agent_knowledge_app'] }],
+    [['trouble role_denied', 'warning login_is_superuser'], { deniedRoles: ['x'], loginIsSuperuser: true }],
+  ])('is %j for %j', (expected, change) => {
+    expect(unwell(checkServer('here', { ...server, ...change }))).toEqual(expected);
+  });
+
+  it('is compared with the clock of this machine', async () => {
+    await using database = await createTestDatabase();
+    const late = (): Date => new Date(Date.now() - 3_600_000);
+    const { clockAheadMs } = await readServerFacts(database.applicationUrl, late);
+    // However long the question took.
+    expect(Math.abs(clockAheadMs - 3_600_000)).toBeLessThan(60_000);
+    const here = await readServerFacts(database.applicationUrl, () => new Date());
+    expect(Math.abs(here.clockAheadMs)).toBeLessThan(60_000);
+  });
+
+  it('names a database without its password, also where the URL carries one in another place', () => {
+    const url = 'postgres://me:CANARY@db.example:6432/knowledge?password=CANARY&sslpassword=CANARY';
+    expect(describeDatabase(url)).toBe('me@db.example:6432/knowledge');
+    expect(describeDatabase('postgres:///knowledge')).toBe('localhost:5432/knowledge');
+  });
+});
+
+describe('how changes are noticed', () => {
+  const facts = { watchMode: 'auto', fileSystem: null, limits: null, registry: null, daemons: [] } as const;
+  const nfs = { name: 'nfs', network: true };
+
+  it.each([
+    [[], facts],
+    [[], { ...facts, fileSystem: nfs }],
+    [[], { ...facts, fileSystem: nfs, watchMode: 'sweep' as const }],
+    [['warning file_system'], { ...facts, fileSystem: nfs, watchMode: 'native' as const }],
+    [[], { ...facts, limits: { maxWatches: 8192, maxInstances: 128 } }],
+    [['warning inotify_limits'], { ...facts, limits: { maxWatches: 100, maxInstances: 128 } }],
+    [['warning inotify_limits'], { ...facts, limits: { maxWatches: 8192, maxInstances: 1 } }],
+    [[], { ...facts, watchMode: 'sweep' as const, limits: { maxWatches: 1, maxInstances: 1 } }],
+  ])('is %j for %j', (expected, input) => {
+    expect(unwell(checkWatcher(input))).toEqual(expected);
+  });
+});
+
+describe('the root and the disk', () => {
+  const facts = { realPath: '/k', isLink: false, mayList: true, mayPass: true };
+  const present = { root: 'present', files: [], notices: [] } as const;
+  const rootOf = (change: Partial<typeof facts>): string[] =>
+    unwell(checkRoot({ root: '/k', look: present, facts: { ...facts, ...change }, fileSystem: null }));
+
+  it('a root that may not be entered is trouble, one that may not be listed a warning', () => {
+    expect(rootOf({})).toEqual([]);
+    expect(rootOf({ mayPass: false })).toEqual(['trouble root_closed']);
+    expect(rootOf({ mayList: false })).toEqual(['warning root_not_listed']);
+  });
+
+  it('a root that does not answer is trouble', () => {
+    const look = { root: 'trouble', code: 'unreadable', message: 'It does not answer.' } as const;
+    expect(unwell(checkRoot({ root: '/k', look, facts: null, fileSystem: null }))).toEqual([
+      'trouble unreadable',
+    ]);
+  });
+
+  it.each([
+    [[], 513, 1024],
+    [['trouble disk_full'], 511, 1024],
+    [['trouble disk_full'], 4000, 100_000],
+    [[], 6000, 100_000],
+  ])('is %j with %d of %d MiB free', (expected, free, total) => {
+    const space = { path: '/d', freeBytes: free * mebibyte, totalBytes: total * mebibyte };
+    const modes = { dataFolder: { path: '/d', mode: 0o700 }, secretFiles: [{ path: '/d/k', mode: 0o600 }] };
+    expect(unwell(checkDisk({ spaces: [space], ...modes }))).toEqual(expected);
+  });
+});
+
+describe('a package', () => {
+  const row = {
+    agentKey: 'triage',
+    environment: 'production',
+    nextNumber: 2,
+    activeNumber: 1,
+    generation: 1,
+    lastTicket: 1,
+    hold: null,
+    agentCode: 'c',
+    stage: 's',
+    packageVersion: 'v01',
+    registryVersion: '1',
+    enabled: true,
+    listed: true,
+  };
+  const status = {
+    ...row,
+    watched: true,
+    state: 'ok',
+    lastLookAt: null,
+    lastSuccessAt: null,
+    outcome: null,
+  } as const;
+  const hold = {
+    cause: 'SHRANK',
+    actorId: 1,
+    actorName: null,
+    at: new Date(0),
+    reason: 'Half is gone.',
+  } as const;
+  const well = { ...status, reason: null, message: null, stale: false };
+  const unversioned = { ...row, nextNumber: 1, activeNumber: null };
+
+  it.each([
+    ['has an active version', [], row, well],
+    ['has versions and none is active', ['warning pending'], { ...row, activeNumber: null }, well],
+    ['is watched and has no version', ['trouble no_version'], unversioned, well],
+    ['is not watched and has no version', [], unversioned, { ...well, watched: false }],
+    ['has never been looked at', [], unversioned, undefined],
+    ['is not enabled', [], { ...unversioned, enabled: false }, well],
+    ['is held because it shrank', ['warning held'], { ...row, hold }, well],
+    ['is stale with nobody watching', ['warning stale'], row, { ...well, stale: true }],
+  ])('that %s is %j', (_, expected, found, seen) => {
+    const known = { packages: [{ row: found, status: seen }], daemons: [] } as unknown as Known;
+    expect(unwell(checkPackages(known))).toEqual(expected);
+  });
+});
+
+describe('a diagnosis', () => {
+  it('goes on when a check cannot be made, and says why', async () => {
+    const checks = await told('disk', () => Promise.reject(new Error('EIO: of\nthe disk')));
+    expect(checks).toMatchObject([{ area: 'disk', name: 'not_checked', state: 'trouble' }]);
+    expect(checks[0]?.found).toBe('This could not be checked: EIO: of the disk');
+  });
+
+  it('counts what nobody would read any more, and keeps the worst of it', () => {
+    const advice = { meaning: 'm', fix: 'f', who: 'author' } as const;
+    const finds = (found: string) => ({ area: 'files', name: 'x', found }) as const;
+    const checks = [warn(finds('1'), advice), warn(finds('2'), advice), trouble(finds('3'), advice)];
+    expect(firstChecks(checks, 3)).toEqual(checks);
+    expect(firstChecks(checks, 1)).toEqual([
+      checks[0],
+      { ...checks[2], name: 'more', found: '2 more checks of this kind are not well.' },
+    ]);
+  });
+});
