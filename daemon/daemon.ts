@@ -1,3 +1,4 @@
+import { backOffMs } from '../src/core/back-off.ts';
 import type { DaemonCondition } from '../src/core/daemon-condition.ts';
 import { KnowledgeError } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
@@ -149,12 +150,27 @@ export class Daemon implements AsyncDisposable {
   }
 
   async #beatForever(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      await this.#beatPause.sleep(beatMs, this.#stop.signal);
+    for (let failures = 0; !this.#stop.signal.aborted;) {
+      const pauseMs = failures === 0 ? beatMs : Math.min(backOffMs(failures - 1), beatMs);
+      await this.#beatPause.sleep(pauseMs, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
-      await this.#guard('The heartbeat failed', () => this.#beat());
+      failures = (await this.#hasBeaten(failures)) ? 0 : failures + 1;
       await this.#guard('The state of the root could not be told', () => this.#root.tell());
       if (this.#registry.inForce.disputedBy.length > 0) await this.#lookAtRegistry();
+    }
+  }
+
+  /** Tells a heartbeat that fails once, and that it goes on; a database that is away is nobody's reason to be taken for dead. */
+  async #hasBeaten(failures: number): Promise<boolean> {
+    const { logger } = this.#options;
+    try {
+      await this.#beat();
+      if (failures > 0) logger.warn('the heartbeat goes on', { failures });
+      return true;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (failures === 0) logger.error(`the heartbeat failed: ${message}`);
+      return false;
     }
   }
 

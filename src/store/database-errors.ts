@@ -49,6 +49,16 @@ export function isDiskFull(error: unknown): boolean {
 const diskFull =
   'The database has no space left on its disk; nothing was written. Make room there, and ask again.';
 
+/**
+ * The refusal of a lock that did not come: behind others who wait, several waits of the lock's time limit may end with
+ * the statement's.
+ */
+export function asLockError(error: unknown): unknown {
+  return sqlState(error) === '57014'
+    ? new KnowledgeError('UNAVAILABLE', lockedText, { details: { retryAfterMs }, cause: error })
+    : error;
+}
+
 /** The refusal of a transaction whose turn did not come in time. */
 export function tooManyTransactions(): KnowledgeError {
   return new KnowledgeError(
@@ -93,9 +103,10 @@ const lostStates = new Set([
   'ETIMEDOUT',
 ]);
 
+const lockedText = 'Another change of this package is under way; nothing was changed. Ask again.';
+
 function unavailableText(state: string, message: string): string | null {
-  if (state === '55P03')
-    return 'Another change of this package is under way; nothing was changed. Ask again.';
+  if (state === '55P03') return lockedText;
   if (refusedStates.has(state) || message === 'timeout exceeded when trying to connect')
     return 'The database cannot answer now; nothing was changed. Ask again in a moment.';
   if (

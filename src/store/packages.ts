@@ -1,6 +1,7 @@
 import { sql, type Updateable } from 'kysely';
 import { reach } from '../core/failpoint.ts';
 import type { Sha256 } from '../core/package.ts';
+import { asLockError } from './database-errors.ts';
 import type { Queries, Tables } from './database.ts';
 
 /** A package as its row says: where the pointer stands, what holds it, and the registry's present labels. */
@@ -52,7 +53,10 @@ export async function lockPackage(
     .where('package.agent_key', '=', agentKey)
     .where('package.environment', '=', environment)
     .forUpdate('package')
-    .executeTakeFirst();
+    .executeTakeFirst()
+    .catch((error: unknown) => {
+      throw asLockError(error);
+    });
   return row ? toPackageRow(row) : null;
 }
 

@@ -1,6 +1,6 @@
 import { readFreeSpace } from './free-space.ts';
 
-/** Below either of them there is no room for new versions. */
+/** Below the smaller of the two there is no room for new versions: a small disk can be used, a large one to its end. */
 export interface RoomLimits {
   readonly minFreeBytes: number;
   /** Of the whole volume, 0 to 1. */
@@ -9,7 +9,7 @@ export interface RoomLimits {
 
 const mebibyte = 1_048_576;
 
-/** `reliability.md` 3.4: below 5 % or 512 MB free, refreshes are refused and reads go on. */
+/** `reliability.md` 3.4: below 512 MB, or 5 % of a disk of less than 10 GB, refreshes are refused and reads go on. */
 export const roomLimits: RoomLimits = { minFreeBytes: 512 * mebibyte, minFreeShare: 0.05 };
 
 /** A folder whose volume must have room, and what a person calls that volume. */
@@ -35,9 +35,14 @@ async function findLack({ folder, name }: RoomPlace, limits: RoomLimits): Promis
   const space = await readFreeSpace(folder).catch(() => null);
   if (space === null) return null;
   const { freeBytes, totalBytes } = space;
-  const wanted = Math.max(limits.minFreeBytes, limits.minFreeShare * totalBytes);
+  const wanted = wantedBytes(totalBytes, limits);
   if (freeBytes >= wanted) return null;
   return `There is no space for new versions: ${inMebibytes(freeBytes)} of ${inMebibytes(totalBytes)} are free on the disk of ${name}, and ${inMebibytes(wanted)} must be. What is stored is served as before; make room, and refreshes work again.`;
+}
+
+/** How much must be free of a disk of this size. */
+export function wantedBytes(totalBytes: number, limits = roomLimits): number {
+  return Math.min(limits.minFreeBytes, limits.minFreeShare * totalBytes);
 }
 
 function inMebibytes(bytes: number): string {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startOwnServer, type OwnServer } from '../support/own-server.ts';
 import { ask, faultsOf, startProbe, type Answer } from '../support/probe.ts';
 import { eventually, type RunningCommand } from '../support/processes.ts';
@@ -176,6 +176,7 @@ describe('the API and the daemon', () => {
   test('refuse changes of one package that is locked, and nothing of the others (F26)', async () => {
     const client = new Client({ connectionString: own.postgres.adminUrl });
     await client.connect();
+    onTestFinished(() => client.end());
     await client.query('begin');
     await client.query(`select from agent_knowledge.package where agent_key = 'alpha' for update`);
     const changes = ask(api.url, activate('alpha'));
@@ -188,15 +189,14 @@ describe('the API and the daemon', () => {
     const refused = await changes;
     expect(refused).toMatchObject({ codes: ['UNAVAILABLE'], retryAfter: '1' });
     expect(refused.messages[0]).toContain('Another change of this package is under way');
-    await client.end();
+    await client.query('rollback');
     expect((await ask(api.url, activate('alpha'))).codes).toEqual([]);
     await goesOn('after the lock');
   }, 90_000);
 });
 
 test('a corrupted page makes one package INTERNAL, in words that show nothing, and the others are served (F34)', async () => {
-  await own.save('alpha', randomBytes(60_000).toString('base64'));
-  await ask(api.url, 'mutation { refresh(agentKey: "alpha", waitSeconds: 30) { state } }');
+  await goesOn(randomBytes(60_000).toString('base64'));
   const [file, block] = await own.asSuperuser(async (client) => {
     const found = await client.query<{ file: string; toast: string }>(
       `select pg_relation_filepath(t.oid) as file, t.oid::regclass::text as toast

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { failpoints } from '../../src/core/failpoint.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { Deployment, hasEnded, untilSaid } from '../support/deployment.ts';
+import { Deployment } from '../support/deployment.ts';
+import { hasEnded, untilSaid } from '../support/processes.ts';
 import { Matrix, ofActivate, ofRequest, type Action, type Failure } from '../support/failpoint-matrix.ts';
 import { readWhole } from '../support/whole-state.ts';
 

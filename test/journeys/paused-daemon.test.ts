@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Failpoint } from '../../src/core/failpoint.ts';
-import {
-  Deployment,
-  hasEnded,
-  onlyWhenAsked,
-  untilSaid,
-  type ApiProcess,
-  type DaemonProcess,
-} from '../support/deployment.ts';
-import { eventually } from '../support/processes.ts';
+import { Deployment, onlyWhenAsked, type ApiProcess, type DaemonProcess } from '../support/deployment.ts';
+import { eventually, hasEnded, untilSaid } from '../support/processes.ts';
 import { readWhole, type WholePackage } from '../support/whole-state.ts';
 
 const long = process.env['AGENT_KNOWLEDGE_TEST_LONG'] === '1';

@@ -5,16 +5,9 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  Deployment,
-  hasEnded,
-  onlyWhenAsked,
-  untilSaid,
-  type ApiProcess,
-  type DaemonProcess,
-} from '../support/deployment.ts';
+import { Deployment, onlyWhenAsked, type ApiProcess, type DaemonProcess } from '../support/deployment.ts';
 import { startLoad } from '../support/keep-alive-load.ts';
-import { entry, eventually } from '../support/processes.ts';
+import { entry, eventually, hasEnded, untilSaid } from '../support/processes.ts';
 import { isRunning, until } from '../support/watched-processes.ts';
 import { readWhole } from '../support/whole-state.ts';
 

@@ -97,10 +97,10 @@ describe('the root and the disk', () => {
   });
 
   it.each([
-    [[], 513, 1024],
-    [['trouble disk_full'], 511, 1024],
-    [['trouble disk_full'], 4000, 100_000],
-    [[], 6000, 100_000],
+    [[], 52, 1024],
+    [['trouble disk_full'], 51, 1024],
+    [['trouble disk_full'], 511, 100_000],
+    [[], 513, 100_000],
   ])('is %j with %d of %d MiB free', (expected, free, total) => {
     const space = { path: '/d', freeBytes: free * mebibyte, totalBytes: total * mebibyte };
     const modes = { dataFolder: { path: '/d', mode: 0o700 }, secretFiles: [{ path: '/d/k', mode: 0o600 }] };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isNoSpace, noSpace } from '../../src/core/no-space.ts';
 import { asKnowledgeError } from '../../src/store/database-errors.ts';
 import { readFreeSpace } from '../../src/store/free-space.ts';
-import { findNoRoom, roomLimits } from '../../src/store/room.ts';
+import { findNoRoom, roomLimits, wantedBytes } from '../../src/store/room.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -16,8 +16,11 @@ afterAll(() => rm(folder, { recursive: true }));
 const nothing = { minFreeBytes: 0, minFreeShare: 0 };
 const ask = (limits: typeof nothing) => findNoRoom([{ folder, name: 'the database' }], limits);
 
-test('the limits are those of the settings sheet: 512 MB, and 5 %', () => {
+test('the limits are those of the settings sheet: 512 MB, and of a small disk 5 %', () => {
   expect(roomLimits).toEqual({ minFreeBytes: 536_870_912, minFreeShare: 0.05 });
+  const gibibyte = 1_073_741_824;
+  expect(wantedBytes(2000 * gibibyte)).toBe(536_870_912);
+  expect(wantedBytes(gibibyte)).toBe(0.05 * gibibyte);
 });
 
 test('what is free is told in bytes, of a volume that has more of them', async () => {
@@ -27,12 +30,13 @@ test('what is free is told in bytes, of a volume that has more of them', async (
   await expect(readFreeSpace(join(folder, 'nowhere'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('below either limit there is no room, and the words say how much is free and where, without a path', async () => {
+test('below the smaller limit there is no room, and the words say how much is free and where, without a path', async () => {
   const { totalBytes } = await readFreeSpace(folder);
   expect(await ask(nothing)).toBeNull();
+  expect(await ask({ minFreeBytes: Infinity, minFreeShare: 0 })).toBeNull();
   for (const limits of [
-    { ...nothing, minFreeBytes: 2 * totalBytes },
-    { ...nothing, minFreeShare: 1.01 },
+    { minFreeBytes: 2 * totalBytes, minFreeShare: 3 },
+    { minFreeBytes: Infinity, minFreeShare: 1.01 },
   ]) {
     const words = await ask(limits);
     expect(words).toMatch(/no space .* MiB of .* MiB are free on the disk of the database, and .* must be/);

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdPackage } from '../../src/operations/hold-package.ts';
 import { Database, type Queries } from '../../src/store/database.ts';
+import { lockPackage } from '../../src/store/packages.ts';
 import { openSession } from '../support/attempts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openLooks, type TestLooks } from '../support/looks.ts';
@@ -41,6 +42,22 @@ describe('a database that cannot serve now', () => {
     await waits;
     await session.end();
     await holdPackage(database.context(), { ...locked.name, reason: 'Wait.' });
+  });
+
+  it.concurrent('says the same where the statement’s time is up before the lock’s (F26)', async () => {
+    const { name } = looks.agent();
+    const session = await openSession(database.superuserUrl);
+    await session.query('begin');
+    await session.query('select from package where agent_key = $1 for update', [name.agentKey]);
+    const locking = database.database.transaction(async (queries) => {
+      await sql`set local statement_timeout = '300ms'`.execute(queries);
+      await lockPackage(queries, name.agentKey, name.environment);
+    });
+    await expect(locking).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'Another change of this package is under way; nothing was changed. Ask again.',
+    });
+    await session.end();
   });
 
   it.concurrent('keeps connections for readers while many wait for one locked package (F26, T40)', async () => {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { Failpoints } from './plant-failpoint.ts';
-import { eventually, runCommand, type RunningCommand } from './processes.ts';
+import { runCommand, untilSaid, type RunningCommand } from './processes.ts';
+import { registryOf } from './registry-documents.ts';
 
 export interface ApiProcess {
   readonly command: RunningCommand;
@@ -62,7 +63,12 @@ export class Deployment implements AsyncDisposable {
     stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
     const database = stack.use(await createTestDatabase());
     const registry = join(folder, 'registry.json');
-    await writeFile(registry, JSON.stringify(registryOf(agents)));
+    await writeFile(
+      registry,
+      JSON.stringify(
+        registryOf(Object.fromEntries(agents.map((agent) => [agent, [`${agent}/a.md`, `${agent}/b.md`]]))),
+      ),
+    );
     const own = {
       AGENT_KNOWLEDGE_DATABASE_URL: database.applicationUrl,
       AGENT_KNOWLEDGE_MIGRATE: 'never',
@@ -130,25 +136,6 @@ export function contentOf(agent: string, text: string): string {
   return `# ${agent}\n\n${text}\n`;
 }
 
-/** Resolves with the first match in its log; rejects with all of it when the process ends before. */
-export async function untilSaid(
-  command: RunningCommand,
-  pattern: RegExp,
-  timeoutMs = 60_000,
-): Promise<RegExpExecArray> {
-  const said = await eventually(
-    async () => ({ match: pattern.exec(command.stderr()), over: hasEnded(command) }),
-    ({ match, over }) => match !== null || over,
-    timeoutMs,
-  );
-  if (said.match) return said.match;
-  throw new Error(`The process ended before it said ${pattern}:\n${command.stderr()}`);
-}
-
-export function hasEnded({ process }: RunningCommand): boolean {
-  return process.exitCode !== null || process.signalCode !== null;
-}
-
 async function ask(base: string, query: string, { timeoutMs = 70_000 }: AskOptions = {}): Promise<Answer> {
   const response = await fetch(`${base}/graphql`, {
     method: 'POST',
@@ -157,22 +144,4 @@ async function ask(base: string, query: string, { timeoutMs = 70_000 }: AskOptio
     signal: AbortSignal.timeout(timeoutMs),
   });
   return (await response.json()) as Answer;
-}
-
-function registryOf(agents: readonly string[]): object {
-  const entries = agents.map((agent) => [
-    agent,
-    {
-      enabled: true,
-      agent_code: agent.toUpperCase(),
-      stage: 'test',
-      package_version: 'v01',
-      files: ['a.md', 'b.md'].map((name, index) => ({
-        relative_path: `${agent}/${name}`,
-        load_order: index + 1,
-        required: true,
-      })),
-    },
-  ]);
-  return { registry_version: '1.0', agents: Object.fromEntries(entries) };
 }

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { ask as askProbe } from './probe.ts';
 import { eventually } from './processes.ts';
 
 export interface Answer {
@@ -9,16 +10,8 @@ export interface Answer {
 
 /** Asks a product without a key; a refusal is an answer. */
 export async function ask(url: string, query: string): Promise<Answer> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
-  });
-  const { data = null, errors } = (await response.json()) as {
-    data?: Record<string, unknown> | null;
-    errors?: { message: string; extensions: { code: string } }[];
-  };
-  return { data, code: errors?.[0]?.extensions.code ?? null, message: errors?.[0]?.message ?? '' };
+  const { data, codes, messages } = await askProbe(url, query);
+  return { data, code: codes[0] ?? null, message: messages[0] ?? '' };
 }
 
 export interface Refreshed {

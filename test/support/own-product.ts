@@ -11,6 +11,7 @@ import { makeLooker } from '../../src/operations/looker.ts';
 import { openLocalSource } from '../../src/source/local-source.ts';
 import { readRegistryFile, statPrint } from '../../src/source/registry-file.ts';
 import type { RoomLimits } from '../../src/store/room.ts';
+import { registryOf } from './registry-documents.ts';
 
 /** The API and a daemon on a database, in this process, so that a test can give what no setting gives. */
 export interface OwnProduct extends AsyncDisposable {
@@ -27,10 +28,7 @@ export const noLimits: RoomLimits = { minFreeBytes: 0, minFreeShare: 0 };
 export async function oneAgentSettings(folder: string, dataDir: string): Promise<Settings> {
   await mkdir(join(folder, 'knowledge'), { recursive: true });
   await writeFile(join(folder, 'knowledge', 'a.md'), '# Rules\n');
-  const files = [{ relative_path: 'a.md', load_order: 1, required: true }];
-  const agent = { enabled: true, agent_code: 'A', stage: 's', package_version: 'v01', files };
-  const registry = { registry_version: '1', agents: { a: agent } };
-  await writeFile(join(folder, 'registry.json'), JSON.stringify(registry));
+  await writeFile(join(folder, 'registry.json'), JSON.stringify(registryOf({ a: ['a.md'] })));
   return loadSettings(
     {
       AGENT_KNOWLEDGE_DATA_DIR: dataDir,

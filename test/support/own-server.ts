@@ -5,7 +5,8 @@ import { Client } from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/store/embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { readSuperuserUrl } from './test-server.ts';
-import { eventually, runCommand, type RunningCommand } from './processes.ts';
+import { runCommand, untilSaid, type RunningCommand } from './processes.ts';
+import { registryOf } from './registry-documents.ts';
 
 /** A PostgreSQL of a test's own, which it may kill, with a knowledge folder of one-file agents beside it. */
 export interface OwnServer extends AsyncDisposable {
@@ -37,7 +38,8 @@ export async function startOwnServer(
   const save = (agent: string, text: string) =>
     writeFile(join(folder, 'knowledge', `${agent}.md`), `# ${agent}\n\n${text}\n`);
   for (const agent of agents) await save(agent, 'first');
-  await writeFile(join(folder, 'registry.json'), registryOf(agents));
+  const registry = registryOf(Object.fromEntries(agents.map((agent) => [agent, [`${agent}.md`]])));
+  await writeFile(join(folder, 'registry.json'), JSON.stringify(registry));
   const env = {
     AGENT_KNOWLEDGE_DATABASE_URL: postgres.applicationUrl,
     AGENT_KNOWLEDGE_MIGRATE: 'never',
@@ -50,11 +52,7 @@ export async function startOwnServer(
   };
   const run = async (command: 'serve' | 'daemon', ready: RegExp) => {
     const running = stack.use(runCommand([command], { env }));
-    await eventually(
-      async () => running.stderr(),
-      (text) => ready.test(text),
-      60_000,
-    );
+    await untilSaid(running, ready);
     return running;
   };
   return {
@@ -83,12 +81,4 @@ export async function startOwnServer(
     startDaemon: () => run('daemon', /the daemon watches/),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-function registryOf(agents: readonly string[]): string {
-  const entries = agents.map((agent) => {
-    const files = [{ relative_path: `${agent}.md`, load_order: 1, required: true }];
-    return [agent, { enabled: true, agent_code: 'A', stage: 's', package_version: 'v01', files }];
-  });
-  return JSON.stringify({ registry_version: '1.0', agents: Object.fromEntries(entries) });
 }

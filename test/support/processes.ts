@@ -80,6 +80,25 @@ async function untilMatch(
   }
 }
 
+/** Resolves with the first match in its log; rejects with all of it when the process ends before. */
+export async function untilSaid(
+  command: RunningCommand,
+  pattern: RegExp,
+  timeoutMs = 60_000,
+): Promise<RegExpExecArray> {
+  const said = await eventually(
+    async () => ({ match: pattern.exec(command.stderr()), over: hasEnded(command) }),
+    ({ match, over }) => match !== null || over,
+    timeoutMs,
+  );
+  if (said.match) return said.match;
+  throw new Error(`The process ended before it said ${pattern}:\n${command.stderr()}`);
+}
+
+export function hasEnded({ process }: RunningCommand): boolean {
+  return process.exitCode !== null || process.signalCode !== null;
+}
+
 /** Runs a command to its end. */
 export async function runToEnd(
   args: readonly string[],

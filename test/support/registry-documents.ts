@@ -26,6 +26,17 @@ export const document = (agents: unknown = { triage: agent() }, changes: Json = 
   agents,
   ...changes,
 });
+/** A registry of agents and the files that each of them requires, in this order. */
+export const registryOf = (agents: Readonly<Record<string, readonly string[]>>): Json =>
+  document(
+    Object.fromEntries(
+      Object.entries(agents).map(([key, paths]) => [
+        key,
+        agent({ files: paths.map((path, index) => file(path, index + 1)) }),
+      ]),
+    ),
+  );
+
 export const withFiles = (...files: unknown[]) => document({ triage: agent({ files }) });
 export const withPath = (path: unknown) => withFiles(file('Shared/core.md', 1), file(path, 2));
 /** The valid document's text with one piece of it written otherwise. */

@@ -1,5 +1,5 @@
 import { fine, trouble, type Advice, type Check } from '../../core/check.ts';
-import { roomLimits } from '../../store/room.ts';
+import { wantedBytes } from '../../store/room.ts';
 
 const area = 'disk';
 
@@ -29,7 +29,7 @@ export function checkDisk({ spaces, dataFolder, secretFiles }: DiskFacts): Check
 function checkSpace({ path, freeBytes, totalBytes }: DiskFacts['spaces'][number]): Check {
   const share = totalBytes === 0 ? 0 : freeBytes / totalBytes;
   const found = `${Math.floor(freeBytes / 1024 / 1024)} MiB (${Math.floor(share * 100)} %) are free where ${path} lies.`;
-  return freeBytes < roomLimits.minFreeBytes || share < roomLimits.minFreeShare
+  return freeBytes < wantedBytes(totalBytes)
     ? trouble({ area, name: 'disk_full', found }, full)
     : fine({ area, name: 'free_space', found });
 }

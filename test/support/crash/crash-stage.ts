@@ -11,7 +11,8 @@ import { createKey } from '../../../src/operations/manage-keys.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/store/embedded-postgres.ts';
 import { findFreePort } from '../../../src/store/embedded-postgres/free-port.ts';
 import { withClient } from '../database.ts';
-import { eventually, runCommand, type RunningCommand } from '../processes.ts';
+import { eventually, hasEnded, runCommand, untilSaid, type RunningCommand } from '../processes.ts';
+import { registryOf } from '../registry-documents.ts';
 import { databaseUrl, readSuperuserUrl } from '../test-server.ts';
 import { killBackend, killServer, processesOf, untilGone } from './server-processes.ts';
 
@@ -149,7 +150,7 @@ export class CrashStage implements AsyncDisposable {
   /** What the processes have written, where one of them has ended that nobody killed; else nothing. */
   unexpectedEnds(): string[] {
     return [this.#api, this.#daemon].flatMap((command) =>
-      command && (command.process.exitCode !== null || command.process.signalCode !== null)
+      command && hasEnded(command)
         ? [`${command.process.spawnargs.at(-1)} has ended by itself:\n${command.stderr()}`]
         : [],
     );
@@ -172,7 +173,10 @@ export class CrashStage implements AsyncDisposable {
     for (const agent of agents) {
       for (const file of files) await this.save(`${agent}/${file}`, `# ${agent} ${file}\n\nfirst\n`);
     }
-    await writeFile(join(this.folder, 'registry.json'), JSON.stringify(registryOf(agents, files)));
+    const filesOf = Object.fromEntries(
+      agents.map((agent) => [agent, files.map((file) => `${agent}/${file}`)]),
+    );
+    await writeFile(join(this.folder, 'registry.json'), JSON.stringify(registryOf(filesOf)));
     const settings = loadSettings({ AGENT_KNOWLEDGE_DATA_DIR: this.folder }, projectRoot);
     await setUpDatabase(settings, this.#postgres);
     await using context = await openContext(settings, this.applicationUrl);
@@ -187,12 +191,12 @@ export class CrashStage implements AsyncDisposable {
 
   async #reviveApi(): Promise<void> {
     this.#api ??= this.#run('serve');
-    await untilSaid(this.#api, 'the API listens');
+    await untilSaid(this.#api, /the API listens/);
   }
 
   async #reviveDaemon(): Promise<void> {
     this.#daemon ??= this.#run('daemon');
-    await untilSaid(this.#daemon, 'the daemon watches');
+    await untilSaid(this.#daemon, /the daemon watches/);
   }
 
   #run(command: 'serve' | 'daemon'): RunningCommand {
@@ -215,30 +219,4 @@ export class CrashStage implements AsyncDisposable {
     if (which === 'api') this.#api = null;
     else this.#daemon = null;
   }
-}
-
-async function untilSaid(command: RunningCommand, words: string): Promise<void> {
-  await eventually(
-    async () => {
-      if (command.stderr().includes(words)) return 'said';
-      return command.process.exitCode === null ? 'waiting' : 'ended';
-    },
-    (state) => state !== 'waiting',
-    60_000,
-    10,
-  );
-  if (command.stderr().includes(words)) return;
-  throw new Error(`A process ended before it said "${words}":\n${command.stderr()}`);
-}
-
-function registryOf(agents: readonly string[], files: readonly string[]): object {
-  const entries = agents.map((agent) => {
-    const listed = files.map((file, index) => ({
-      relative_path: `${agent}/${file}`,
-      load_order: index + 1,
-      required: true,
-    }));
-    return [agent, { enabled: true, agent_code: 'A', stage: 's', package_version: 'v01', files: listed }];
-  });
-  return { registry_version: '1.0', agents: Object.fromEntries(entries) };
 }
