@@ -157,7 +157,7 @@ export function loadSettings(
       .filter((name) => !(name in shape))
       .map(
         (name) =>
-          `${prefix}${name}${laterNames.has(name) ? ' (not part of this version yet)' : ' (unknown)'}`,
+          `${prefix}${name} (${laterNames.has(name) ? 'not part of this version yet' : unknown(name)})`,
       ),
   };
   faults.push(...findContradictions(settings, given));
@@ -173,6 +173,28 @@ function parseValues(given: Readonly<Record<string, string | undefined>>) {
   const faulty = new Set(parsed.error.issues.map((issue) => String(issue.path[0])));
   const sound = Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
   return { values: z.object(shape).parse(sound), faults };
+}
+
+/** What is said of a name that is none: a near one is mostly what was meant. */
+function unknown(name: string): string {
+  const [nearest] = [1, 2].flatMap((edits) =>
+    Object.keys(shape).filter((known) => edits * 3 <= name.length && isNear(name, known, edits)),
+  );
+  return nearest === undefined ? 'unknown' : `unknown; did you mean ${prefix}${nearest}?`;
+}
+
+/** Whether at most so many letters added, dropped, exchanged or swapped with the next make one word of the other. */
+function isNear(from: string, to: string, edits: number): boolean {
+  if (from === to || edits === 0) return from === to;
+  const [dropped, added] = [from.slice(1), to.slice(1)];
+  if (from[0] === to[0]) return isNear(dropped, added, edits);
+  const isSwapped = from[0] === to[1] && from[1] === to[0];
+  return (
+    isNear(dropped, to, edits - 1) ||
+    isNear(from, added, edits - 1) ||
+    isNear(dropped, added, edits - 1) ||
+    (isSwapped && isNear(dropped.slice(1), added.slice(1), edits - 1))
+  );
 }
 
 /** Faults that no single variable shows. */

@@ -14,7 +14,7 @@ import { LookerPool } from './looker-pool.ts';
 import type { LookReporter } from './look-steps.ts';
 import { Pause } from './pause.ts';
 import { RegistryKeeper } from './registry-keeper.ts';
-import { tellRegistry } from './registry-news.ts';
+import { describeRegistry, tellRegistry } from './registry-news.ts';
 import { resyncAll } from './resync.ts';
 import { RootWatch } from './root-watch.ts';
 
@@ -37,7 +37,7 @@ export interface DaemonOptions {
     'root' | 'sweepMs' | 'watchMode' | 'statPrint' | 'openWatcher' | 'readFileSystemType'
   >;
   readonly onLook: LookReporter;
-  /** One line for whoever watches a terminal: an alarm, or its end. */
+  /** One line for whoever watches a terminal: an alarm, its end, a registry that has taken effect. */
   readonly onAlarm?: (text: string) => void;
   /** Settles when the daemon is asked to stop: a start does not wait for its first looks any longer then. */
   readonly stop?: Promise<unknown>;
@@ -254,7 +254,11 @@ export class Daemon implements AsyncDisposable {
 
   #tellRegistry(before: RegistryInForce | null): void {
     const { logger, registry } = this.#options;
-    tellRegistry(logger, { path: registry.path, before, now: this.#registry.inForce });
+    const now = this.#registry.inForce;
+    tellRegistry(logger, { path: registry.path, before, now });
+    if (before === null || !now.changed) return;
+    logger.info(describeRegistry(now));
+    this.#options.onAlarm?.(describeRegistry(now));
   }
 
   #watch(): void {

@@ -15,21 +15,28 @@ export function tellRegistry(
 ): void {
   const wasRefused = (before?.faults.length ?? 0) > 0;
   const isRefused = now.faults.length > 0;
-  if (now.faults[0]?.message !== before?.faults[0]?.message) tellFaults(logger, now);
+  if (now.faults[0]?.message !== before?.faults[0]?.message) tellFaults(logger, path, now);
   // At the level of the trouble it ends, so that whoever saw the one sees the other.
   if (wasRefused && !isRefused && now.disputedBy.length === 0) logger.error('the registry is accepted again');
   if (before === null || now.changed) tellWarnings(logger, now);
   tellDispute(logger, path, [before?.disputedBy ?? [], now.disputedBy]);
 }
 
-function tellFaults(logger: Logger, { registry, faults }: RegistryInForce): void {
+/** What a person who has just saved the registry wants to read. */
+export function describeRegistry({ registry }: RegistryInForce): string {
+  const agents = [...(registry?.agents.values() ?? [])];
+  const enabled = agents.filter((agent) => agent.enabled).length;
+  return `a changed registry is in force: ${agents.length} agents, ${enabled} enabled`;
+}
+
+function tellFaults(logger: Logger, path: string, { registry, faults }: RegistryInForce): void {
   if (faults.length === 0) return;
   for (const fault of faults.slice(0, toldAtOnce)) {
-    logger.error(`registry refused: ${fault.message}`, { code: fault.code });
+    logger.error(`registry refused: ${fault.message}`, { code: fault.code, path });
   }
   const more = faults.length > toldAtOnce ? `${faults.length - toldAtOnce} more faults; ` : '';
   logger.error(
-    `${more}${registry ? 'the last good registry stays in force' : 'there is no registry in force'}`,
+    `${more}${path}: ${registry ? 'the last good registry stays in force' : 'there is no registry in force'}`,
   );
 }
 

@@ -70,18 +70,18 @@ export class RootNews {
     const message = change.trouble?.message ?? '';
     switch (change.to) {
       case 'suspect':
-        return logger.warn(`the root looks lost and is looked at again: ${message}`);
+        return logger.warn(`the knowledge folder looks lost and is looked at again: ${message}`);
       case 'missing':
         if (change.from === null) return;
-        if (change.from === 'returned') return logger.warn(`the root is lost again: ${message}`);
+        if (change.from === 'returned') return logger.warn(`the knowledge folder is lost again: ${message}`);
         return this.#alarm(alarmOf(change));
       case 'returned':
-        return logger.info('the root is there again and must be quiet first');
+        return logger.info('the knowledge folder is there again and must be quiet first');
       case 'ok': {
         if (change.from === null) return;
         const words = change.exchanged
-          ? 'the root is well; it is another folder than before'
-          : 'the root is well again';
+          ? 'the knowledge folder is well; it is another folder than before'
+          : 'the knowledge folder is well again';
         // At the level of the trouble it ends, so that whoever saw the one sees the other.
         return change.lost ? this.#alarm(words) : logger.warn(words);
       }
@@ -97,7 +97,7 @@ export class RootNews {
 }
 
 function alarmOf(change: RootChange): string {
-  return `the root is lost; nothing is captured and what is active stays active. ${change.trouble?.message ?? ''}`;
+  return `the knowledge folder is lost; nothing is captured and what is active stays active. ${change.trouble?.message ?? ''} It is taken up again by itself.`;
 }
 
 function noticeOf(change: RootChange): RootNotice | null {

@@ -10,7 +10,7 @@ export const SourceStatus = builder.objectRef<SourceStatusRow>('SourceStatus').i
     }),
     state: t.exposeString('state', {
       description:
-        '`ok`, `failed`, `changing` (the files kept changing, nothing was captured), `suspect` (the source’s root looks lost and is looked at again), `missing` (it is lost), `returned` (it is there again and must be quiet first), `degraded` (well, but without events: changes are found by the sweep), or `unknown` (nobody has looked yet).',
+        '`ok`, `failed`, `changing` (the files kept changing, nothing was captured), `suspect` (the source’s root looks lost and is looked at again), `missing` (it is lost), `returned` (it is there again and must be quiet first), `degraded` (well, but without events: changes are found by the sweep), `registry_rejected` (the offered registry is refused, the last good one stays), or `unknown` (nobody has looked yet).',
     }),
     lastLookAt: t.field({
       type: 'DateTime',

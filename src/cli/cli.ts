@@ -40,8 +40,8 @@ export interface CliDeps {
   readonly runStart: () => Promise<void>;
   readonly runServe: () => Promise<void>;
   readonly runDaemon: () => Promise<void>;
-  /** Migrates; answers where the admin key lies if one was made. */
-  readonly runMigrate: () => Promise<string | null>;
+  /** Migrates; answers where the admin key lies if one was made, and where the one is now that lay there before. */
+  readonly runMigrate: () => Promise<{ readonly path: string; readonly earlierPath: string | null } | null>;
 }
 
 export interface HereRequest {

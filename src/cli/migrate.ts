@@ -15,8 +15,11 @@ export function addMigrate(program: Command, cli: Cli): void {
 }
 
 async function migrate(cli: Cli, options: JsonOption): Promise<void> {
-  const adminKeyPath = await cli.deps.runMigrate();
-  if (options.json) return cli.printJson({ migrated: true, adminKeyPath });
+  const made = await cli.deps.runMigrate();
+  const [adminKeyPath, earlierAdminKeyPath] = [made?.path ?? null, made?.earlierPath ?? null];
+  if (options.json) return cli.printJson({ migrated: true, adminKeyPath, earlierAdminKeyPath });
   cli.print('The database has the tables of this version.');
   if (adminKeyPath !== null) cli.print(`An admin key was made: ${printable(adminKeyPath)}`);
+  if (earlierAdminKeyPath !== null)
+    cli.print(`The key that lay there before is now in ${printable(earlierAdminKeyPath)}`);
 }

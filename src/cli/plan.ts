@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import type { CallContext } from '../operations/context.ts';
 import { resolveEnvironment } from '../operations/names.ts';
 import type { RefreshPreview } from '../operations/preview-refresh.ts';
+import { readPackageOf } from '../operations/read-knowledge.ts';
 import type { Cli } from './cli.ts';
 import { addCommand, environmentOption, jsonOption, type EnvironmentOption } from './options.ts';
 import { findingJson, findingLines } from './output/findings.ts';
@@ -25,7 +27,7 @@ export function addPlan(program: Command, cli: Cli): void {
     example: 'plan intake_triage --no-db --json',
   })
     .addOption(environmentOption())
-    .option('--no-db', 'ask no database: every package counts as new')
+    .option('--no-db', 'ask no database: every package counts as new, and no version number is known')
     .addOption(jsonOption())
     .action((agentKey: string, options: PlanOptions) => plan(cli, agentKey, options));
 }
@@ -35,11 +37,39 @@ async function plan(cli: Cli, agentKey: string, options: PlanOptions): Promise<v
   const name = { agentKey, environment: resolveEnvironment(policy(), options.env) };
   const withoutDatabase = `"npx agent-knowledge plan ${agentKey} --no-db" needs no database.`;
   const preview = options.db
-    ? await withCall(cli, (call) => planHere(name, call), { next: { UNAVAILABLE: withoutDatabase } })
-    : await planHere(name, null);
+    ? await withCall(cli, async (call) => withPointer(call, name, await planHere(name, call)), {
+        next: { UNAVAILABLE: withoutDatabase },
+      })
+    : withoutNumber(await planHere(name, null));
   if (options.json) cli.printJson(previewJson(name, preview));
   else cli.print(...previewLines(name, preview));
   cli.exitCode = exitCodeOf(preview);
+}
+
+/** Nothing new may still mean that what the source holds is not what is active. */
+async function withPointer(
+  call: CallContext,
+  name: PackageName,
+  preview: RefreshPreview,
+): Promise<RefreshPreview> {
+  if (preview.outcome !== 'UNCHANGED') return preview;
+  const { activeNumber } = await readPackageOf(call, name);
+  if (activeNumber === preview.number) return preview;
+  const active = nameOf(activeNumber) ?? 'No version';
+  return { ...preview, message: `${preview.message} ${active} is active; ${nameOf(preview.number)} waits.` };
+}
+
+/** Which number comes next is the database's to say, and so is whether the content is new at all. */
+function withoutNumber(preview: RefreshPreview): RefreshPreview {
+  if (preview.outcome !== 'LOADED') return preview;
+  const would = preview.activates
+    ? 'would be stored and active'
+    : 'would be stored and would wait to be activated';
+  return {
+    ...preview,
+    number: null,
+    message: `As a new version it ${would}. Without the database neither its number is known nor whether it is new.`,
+  };
 }
 
 function exitCodeOf({ outcome }: RefreshPreview): number {

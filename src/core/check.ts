@@ -1,3 +1,5 @@
+import { counted } from './count.ts';
+
 /** How one check ended: `trouble` keeps knowledge from being served or kept current; `warning` wants a person's eye. */
 export const checkStates = ['ok', 'warning', 'trouble'] as const;
 export type CheckState = (typeof checkStates)[number];
@@ -76,8 +78,10 @@ export function firstChecks(checks: readonly Check[], most: number): Check[] {
   const rest = checks.slice(most).filter((check) => check.state !== 'ok');
   const [worst] = rest.toSorted((left, right) => rankOf(right) - rankOf(left));
   if (worst === undefined) return checks.slice(0, most);
-  const found = `${rest.length} more checks of this kind are not well.`;
-  const more = { ...worst, name: 'more', found, relativePath: null, agentKeys: [] };
+  const found = `${counted(rest.length, 'more check')} of this kind ${rest.length === 1 ? 'is' : 'are'} not well.`;
+  // Whose fix is known by the worst of them; how is another matter for each.
+  const fix = 'Mend those above, and run this again.';
+  const more = { ...worst, name: 'more', found, fix, relativePath: null, agentKeys: [] };
   return [...checks.slice(0, most), more];
 }
 

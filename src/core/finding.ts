@@ -88,6 +88,31 @@ export type WarningCode = (typeof warningCodes)[number];
 
 export type FindingCode = RegistryFaultCode | FetchFaultCode | ContentFaultCode | WarningCode;
 
+/** A fault as a sentence that names its file, also where its own message only names the line. */
+export function placedMessage({ relativePath, message }: Pick<Finding, 'relativePath' | 'message'>): string {
+  return relativePath === null || message.includes(relativePath) ? message : `${relativePath}: ${message}`;
+}
+
+/** What speaks against a package, for a person: the first fault with its file and what looks like it, and how many more there are. */
+export function faultsMessage(
+  faults: readonly [Finding, ...Finding[]],
+  warnings: readonly Finding[] = [],
+): string {
+  const [first, ...others] = faults;
+  const hint = warnings.find(
+    ({ code, relativePath }) => hints.has(code) && relativePath === first.relativePath,
+  );
+  const more = others.length === 0 ? [] : [`(and ${others.length} more)`];
+  return [placedMessage(first), ...(hint ? [hint.message] : []), ...more].join(' ');
+}
+
+/** What is told of a file that is not there because another one looks like it. */
+const hints: ReadonlySet<FindingCode> = new Set([
+  'name_differs_by_case',
+  'name_differs_by_unicode_form',
+  'conflict_copy_present',
+]);
+
 /**
  * One observation about a registry or a file: a stable word for programs, a sentence for a person. The sentence may
  * quote a masked excerpt of at most a few dozen characters and never shows a secret.

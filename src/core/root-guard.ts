@@ -199,7 +199,7 @@ function findTrouble(good: GoodRoot | null, sight: RootSight): RootTrouble | nul
     return { reason: 'exchanged', message };
   }
   if (!haveVanished(good, sight)) return null;
-  const message = `${goneFrom(good, sight).length} of ${askedOf(good, sight).length} required files vanished at once from the root folder ${path}.`;
+  const message = `${goneFrom(good, sight).length} of ${askedOf(good, sight).length} required files are gone at once from the root folder ${path}, though the folder is there. Were they renamed or moved, or is a sync under way? Put them back, or correct the paths in the registry.`;
   return { reason: 'files_vanished', message };
 }
 

@@ -8,6 +8,7 @@ import { readRegistryFile } from '../source/registry-file.ts';
 import { planHere } from './plan-here.ts';
 import { newKeyMaterial } from './key-material.ts';
 import { policyOf } from './policy.ts';
+import type { MadeKey } from './setup-database.ts';
 
 /** Where a command line writes, and how much room a line has there. */
 export type CliStreams = Pick<CliDeps, 'stdout' | 'stderr' | 'isTerminal' | 'columns'>;
@@ -44,7 +45,7 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
   };
 }
 
-async function runMigrate(settings: Settings): Promise<string | null> {
+async function runMigrate(settings: Settings): Promise<MadeKey | null> {
   const { findDatabase } = await import('./runtime.ts');
   const { setUpDatabase } = await import('./setup-database.ts');
   return setUpDatabase(settings, await findDatabase(settings));

@@ -1,3 +1,4 @@
+import { placedMessage } from '../core/finding.ts';
 import type { AttemptResult } from '../store/refreshes.ts';
 
 /** One calm line about a look, for a person who watches a terminal. */
@@ -12,15 +13,10 @@ export function describeLook(agentKey: string, environment: string, result: Atte
     case 'FAILED':
     case 'VALIDATION_FAILED':
     case 'REGISTRY_REJECTED': {
-      const faults = result.faults.map((fault) => `\n    ${placed(fault)}`).join('');
-      return `${name}: refused (${result.reason}); what was active stays active.${faults}${warnings}`;
+      const faults = result.faults.map((fault) => `\n    ${placedMessage(fault)}`).join('');
+      return `${name}: refused (${result.reason}); nothing is changed.${faults}${warnings}`;
     }
     default:
       return result.outcome satisfies never;
   }
-}
-
-/** The message, with the file it is about where it does not name it itself. */
-function placed({ relativePath, message }: AttemptResult['faults'][number]): string {
-  return relativePath === null || message.includes(relativePath) ? message : `${relativePath}: ${message}`;
 }

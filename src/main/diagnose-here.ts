@@ -8,13 +8,13 @@ import { readFileSystemType } from '../source/file-system-type.ts';
 import { openLocalSource } from '../source/local-source.ts';
 import { findPlaceholders } from '../source/placeholders.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
-import { surveyRoot } from '../source/root-survey.ts';
+import { isRootOutOfReach, surveyRoot } from '../source/root-survey.ts';
 import { readWatchLimits } from '../source/watch-limits.ts';
+import { findEmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { connectionFile, readConnectionRecord } from '../store/embedded-postgres/credentials.ts';
 import { readFileModes } from '../store/file-modes.ts';
 import { readFreeSpace } from '../store/free-space.ts';
 import { policyOf } from './policy.ts';
-import { findDatabase } from './runtime.ts';
 import { adminKeyPath } from './setup-database.ts';
 
 /** Checks this machine's settings, folder, registry, disk and database; where the settings are wrong, only those. */
@@ -36,9 +36,12 @@ export async function diagnoseHere(readSettings: () => Settings, clock: () => Da
     findPlaceholders: (paths) => findPlaceholders(root, paths),
     readRegistry: () => readRegistryFile(registryPath),
     surveyRoot: () => surveyRoot(root),
+    isRootOutOfReach: () => isRootOutOfReach(root),
     readFileSystem: () => readFileSystemType(root),
     readWatchLimits: () => readWatchLimits(),
-    findDatabase: async () => (await findDatabase(settings)).applicationUrl,
+    dataDir: settings.dataDir,
+    findDatabase: async () =>
+      settings.databaseUrl ?? (await findEmbeddedPostgres(settings.dataDir))?.applicationUrl ?? null,
     readDisk: () => readDisk(settings),
   });
 }
@@ -61,8 +64,9 @@ async function readDisk(settings: Settings): Promise<DiskFacts> {
   ]);
   if (dataFolder.mode === null) return { spaces: [], dataFolder, secretFiles };
   const spaces = [{ path: dataDir, ...(await readFreeSpace(dataDir)) }];
-  const clusterDir =
-    settings.databaseUrl === null ? (await readConnectionRecord(dataDir))?.clusterDir : undefined;
+  // A record that cannot be read is told with the database, which is found by it.
+  const record = settings.databaseUrl === null ? await readConnectionRecord(dataDir).catch(() => null) : null;
+  const clusterDir = record?.clusterDir;
   if (clusterDir !== undefined && !(await onOneDisk(dataDir, clusterDir)))
     spaces.push({ path: clusterDir, ...(await readFreeSpace(clusterDir)) });
   return { spaces, dataFolder, secretFiles };

@@ -22,7 +22,8 @@ export async function runDaemon(settings: Settings): Promise<void> {
   void endInTime(stop, logger);
   for (const name of settings.idle) logger.warn(`the setting ${name} has no effect`);
   const urls = await findDatabase(settings);
-  if (settings.migrate === 'auto') await setUpDatabase(settings, urls);
+  const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, urls) : null;
+  if (madeKey !== null) logger.info('an admin key was made', { ...madeKey });
   await using context = await openContext(settings, urls.applicationUrl);
   for (const fault of await context.database.faults()) logger.error(fault);
   const lines = new LookLines();

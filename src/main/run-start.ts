@@ -1,13 +1,14 @@
-import { cp, mkdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { KnowledgeError } from '../core/errors.ts';
+import { checkAdminKey } from './check-admin-key.ts';
 import { startPostgresPart, supervisePostgres } from './embedded-part.ts';
-import { projectRoot } from './environment.ts';
 import { untilAskedToStop } from './lifetime.ts';
 import { plainLine } from './plain-log.ts';
+import { readEnabledAgent } from './read-enabled-agent.ts';
+import { openContext } from './runtime.ts';
+import { offerSample } from './sample.ts';
 import { Screen } from './screen.ts';
-import { adminKeyPath, setUpDatabase } from './setup-database.ts';
+import { setUpDatabase, type MadeKey } from './setup-database.ts';
 import { takeStartLock } from './start-lock.ts';
 import { superviseChild } from './supervised-child.ts';
 
@@ -25,11 +26,11 @@ export async function runStart(settings: Settings): Promise<void> {
   stack.defer(() => screen.flush());
   const database = await openDatabase(settings, screen, stack);
   const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, database) : null;
-  await offerSample(settings);
+  if (await offerSample(settings, database.applicationUrl))
+    console.log(`The sample was copied to ${settings.localPath}.`);
   const parts = await startParts(settings, { screen, stack, database, signal: stopping.signal });
   if (parts !== null) {
-    if (settings.auth === 'required' && !(await exists(adminKeyPath(settings)))) screen.showLostKey();
-    screen.showBanner(`${parts.url}/graphql`, madeKey !== null);
+    await welcome(settings, screen, { database, madeKey, url: `${parts.url}/graphql` });
     const ending = await Promise.race([
       stop,
       Promise.race([database.lost, ...parts.gaveUp]).then((words) => ({ words })),
@@ -95,6 +96,20 @@ async function startParts(
   }
 }
 
+/** The banner, with what the database says: whether the key in the data folder is its, and which agent to ask for. */
+async function welcome(
+  settings: Settings,
+  screen: Screen,
+  start: { readonly database: StartDatabase; readonly madeKey: MadeKey | null; readonly url: string },
+): Promise<void> {
+  const { url, madeKey } = start;
+  await using context = await openContext(settings, start.database.applicationUrl);
+  const trouble = settings.auth === 'required' ? await checkAdminKey(settings, context) : null;
+  const agentKey = await readEnabledAgent(context);
+  if (trouble !== null) screen.showLostKey(trouble);
+  screen.showBanner({ url, madeKey, keyWorks: trouble === null, agentKey });
+}
+
 async function openDatabase(
   settings: Settings,
   screen: Screen,
@@ -125,21 +140,4 @@ async function openDatabase(
     if (!adopted) await first[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** Copies the sample folder where the knowledge folder does not exist, once and whole. */
-async function offerSample(settings: Settings): Promise<void> {
-  if (await exists(settings.localPath)) return;
-  const beside = `${settings.localPath}.${process.pid}`;
-  await mkdir(dirname(settings.localPath), { recursive: true });
-  await rm(beside, { recursive: true, force: true });
-  await cp(join(projectRoot, 'config/sample'), beside, { recursive: true });
-  await rename(beside, settings.localPath);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
+import { bannerOf, type BannerFacts } from './banner.ts';
 import { plainLine } from './plain-log.ts';
-import { adminKeyPath } from './setup-database.ts';
 
 /**
  * What `start` shows a person: the banner first, then one line per event with the time. What happens before the banner
@@ -30,8 +30,8 @@ export class Screen {
     else this.tell(plainLine(line));
   }
 
-  showBanner(url: string, madeKey: boolean): void {
-    console.log(bannerOf(this.#settings, url, madeKey));
+  showBanner(facts: BannerFacts): void {
+    console.log(bannerOf(this.#settings, facts));
     this.flush();
   }
 
@@ -43,49 +43,10 @@ export class Screen {
     for (const text of early) this.tell(text);
   }
 
-  /** The database has a live admin key and this folder does not hold it. */
-  showLostKey(): void {
+  /** The database has a live admin key and this folder does not hold it; `trouble`: what it holds instead. */
+  showLostKey(trouble: string): void {
     console.log(
-      `\nThe admin key is not in ${adminKeyPath(this.#settings)}. Make another one and put it there:\n  npx agent-knowledge keys create --name admin --scope admin`,
+      `\n${trouble} Make another one and put it there:\n  npx agent-knowledge keys create --name admin --scope admin`,
     );
   }
-}
-
-function bannerOf(settings: Settings, url: string, madeKey: boolean): string {
-  const key = adminKeyPath(settings);
-  const query =
-    '{ activeVersion(agentKey: "intake_triage") { knowledgeVersion checksum files { relativePath sizeBytes } } }';
-  return [
-    '',
-    'agent-knowledge is running.',
-    '',
-    `  Knowledge folder   ${settings.localPath}`,
-    `  Registry           ${settings.registryPath}`,
-    `  GraphQL            ${url}`,
-    ...(settings.auth === 'off'
-      ? ['  Authentication     off (this machine only)']
-      : [`  Admin key          ${key}${madeKey ? ' (made now)' : ''}`]),
-    '',
-    'Ask for the active version:',
-    '',
-    `  curl -s ${url} -H 'content-type: application/json'${settings.auth === 'off' ? '' : ` -H "authorization: Bearer $(cat ${shellQuote(key)})"`} -d ${shellQuote(JSON.stringify({ query }))}`,
-    '',
-    `Edit a file in the knowledge folder and save it: ${whatFollows(settings)}. Ctrl-C stops everything.`,
-    '',
-  ].join('\n');
-}
-
-/** What a save comes to, by the default environment's settings. */
-function whatFollows(settings: Settings): string {
-  const environment = settings.defaultEnvironment;
-  if (!settings.watchEnvironments.includes(environment)) return `nothing is watched for ${environment}`;
-  const when = settings.settle[environment] === 'fast' ? 'at once' : 'two seconds later';
-  return settings.activate[environment] === 'manual'
-    ? `a new version is stored ${when} and waits for you to activate it`
-    : `a new version is active ${when}`;
-}
-
-/** As a shell takes it for one word, whatever it holds. */
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

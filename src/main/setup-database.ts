@@ -15,15 +15,22 @@ export function adminKeyPath(settings: Settings): string {
   return join(settings.dataDir, 'admin-key');
 }
 
+/** An admin key that was made, whose file is the only place that holds it. */
+export interface MadeKey {
+  readonly path: string;
+  /** Where the key is now that lay there before; null where none did. */
+  readonly earlierPath: string | null;
+}
+
 /**
  * Migrates a database and makes an admin key where there is no live one, both under one lock, so that N processes that
- * start at once migrate once and make one key. Answers the key's path where one was made.
+ * start at once migrate once and make one key. Answers where the key is, if one was made.
  */
 export async function setUpDatabase(
   settings: Settings,
   urls: { readonly adminUrl: string; readonly applicationUrl: string },
-): Promise<string | null> {
-  let made: string | null = null;
+): Promise<MadeKey | null> {
+  let made: MadeKey | null = null;
   await migrate({
     ...urls,
     underLock: async () => {
@@ -46,7 +53,7 @@ export async function setUpDatabase(
 }
 
 /** Written beside and renamed, so that the file is there whole or not at all. */
-async function writeAdminKey(settings: Settings, key: string): Promise<string> {
+async function writeAdminKey(settings: Settings, key: string): Promise<MadeKey> {
   const path = adminKeyPath(settings);
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
   const beside = `${path}.${process.pid}`;
@@ -57,10 +64,11 @@ async function writeAdminKey(settings: Settings, key: string): Promise<string> {
     await rm(beside, { force: true });
     throw error;
   }
-  // Another database's key is not lost: it lies beside.
-  await rename(path, `${path}.before-${Date.now()}`).catch(ignoreAbsent);
+  // A key that lies there is another database's, mostly: it is kept beside.
+  const earlierPath = `${path}.before-${Date.now()}`;
+  const hadOne = await renameIfThere(path, earlierPath);
   await rename(beside, path);
-  return path;
+  return { path, earlierPath: hadOne ? earlierPath : null };
 }
 
 /** An admin key that could not be written is said in words: whom it concerns sees neither `ENOSPC` nor a stack. */
@@ -73,6 +81,12 @@ function unwritten(settings: Settings, error: unknown): KnowledgeError {
   );
 }
 
-function ignoreAbsent(error: unknown): void {
-  if ((error as { code?: string }).code !== 'ENOENT') throw error;
+async function renameIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    return false;
+  }
 }

@@ -2,6 +2,8 @@ import { KnowledgeError } from '../core/errors.ts';
 import { readBlobs } from '../store/blobs.ts';
 import { listLiveDaemons } from '../store/daemons.ts';
 import type { Queries } from '../store/database.ts';
+import { readRegistryState } from '../store/registry-snapshots.ts';
+import { watchesAny } from '../store/source-status.ts';
 import { listVersions, readFiles, type VersionRow } from '../store/package-versions.ts';
 import type { Context } from './context.ts';
 
@@ -24,10 +26,16 @@ export async function readReadinessFaults(context: Pick<Context, 'database'>): P
  * faults are; `doctor` names machines, folders and reasons.
  */
 export async function readReadinessWarnings(context: Context): Promise<readonly string[]> {
-  const daemons = await context.database.read(listLiveDaemons);
+  const [daemons, registry, watches] = await context.database.read((queries) =>
+    Promise.all([listLiveDaemons(queries), readRegistryState(queries), watchesAny(queries)]),
+  );
   const conditions = daemons.map((daemon) => daemon.condition);
   const offered = new Set(conditions.flatMap((condition) => condition.registryOffered ?? []));
   return [
+    ...(watches && daemons.length === 0 ? ['No daemon is alive: saves become no versions.'] : []),
+    ...(registry.rejectedChecksum === null
+      ? []
+      : ['The registry is refused; the last good one stays in force.']),
     ...(offered.size > 1 ? ['Live daemons read different registries; none of them takes effect.'] : []),
     ...(conditions.some(({ root }) => root === 'missing') ? ['A daemon has lost its knowledge folder.'] : []),
     ...(conditions.some(({ watcher }) => watcher === 'degraded')

@@ -1,6 +1,6 @@
 import type { NewEvent } from '../core/events.ts';
 import { reach } from '../core/failpoint.ts';
-import type { Finding } from '../core/finding.ts';
+import { faultsMessage, type Finding } from '../core/finding.ts';
 import type { PackageLook } from '../core/look.ts';
 import type { PackageDefinition, Sha256, SourceType } from '../core/package.ts';
 import type { CapturePolicy } from '../core/plan-capture.ts';
@@ -158,13 +158,13 @@ async function carryOut(queries: Queries, context: Context, found: Conclusion): 
   const { agentKey, environment } = input.open.name;
   await raiseTicket(queries, row, input.open.ticket);
   const loaded = plan.outcome === 'LOADED' ? await load(queries, context, { ...found, plan }) : [];
-  const fault = plan.outcome === 'LOADED' || plan.outcome === 'UNCHANGED' ? null : plan.faults[0];
+  const refused = plan.outcome === 'LOADED' || plan.outcome === 'UNCHANGED' ? null : plan;
   const signature = failureSignature(input.look, judged);
   const signatureBefore = await reportLook(queries, agentKey, environment, {
-    state: fault === null ? 'ok' : 'failed',
+    state: refused === null ? 'ok' : 'failed',
     outcome: plan.outcome,
-    reason: fault?.code ?? null,
-    message: fault?.message ?? null,
+    reason: refused?.faults[0].code ?? null,
+    message: refused && faultsMessage(refused.faults, refused.warnings),
     failureSignature: signature,
   });
   if (plan.outcome === 'LOADED') return loaded;

@@ -1,3 +1,4 @@
+import { faultsMessage } from '../core/finding.ts';
 import { versionName } from '../core/package.ts';
 import type { RefreshPlan } from '../core/plan-refresh.ts';
 import type { AttemptResult } from '../store/refreshes.ts';
@@ -36,7 +37,7 @@ export function toResult(plan: RefreshPlan): AttemptResult {
         ...nothing,
         outcome: plan.outcome,
         reason: plan.faults[0].code,
-        message: plan.faults[0].message,
+        message: faultsMessage(plan.faults, plan.warnings),
         faults: plan.faults,
         warnings: plan.warnings,
       };

@@ -1,5 +1,5 @@
 import { findingFacts } from '../core/events.ts';
-import type { Finding } from '../core/finding.ts';
+import { faultsMessage, type Finding } from '../core/finding.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
 import { finishAttempts, type AttemptResult, type AttemptRow } from '../store/refreshes.ts';
 import type { Context } from './context.ts';
@@ -21,7 +21,7 @@ export async function refuseRefresh(
   const result: AttemptResult = {
     outcome: refusal.outcome,
     reason: reason.code,
-    message: reason.message,
+    message: faultsMessage(refusal.faults, refusal.warnings),
     faults: refusal.faults,
     warnings: refusal.warnings ?? [],
     matchingNumber: null,

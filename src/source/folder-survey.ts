@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { SourceError } from '../core/errors.ts';
+import { counted } from '../core/count.ts';
 import type { FolderSurvey, LeftOut } from '../core/propose-registry.ts';
 import { checkRelativePath } from '../core/registry/relative-path.ts';
 import { walkBeneath } from './beneath-root.ts';
@@ -61,9 +62,15 @@ class Survey {
       leftOut: this.#leftOut,
       notes: [
         ...(this.#others > 0
-          ? [`${this.#others} files that are not Markdown (.md, .markdown) were passed over.`]
+          ? [
+              this.#others === 1
+                ? '1 file that is not Markdown (.md, .markdown) was passed over.'
+                : `${this.#others} files that are not Markdown (.md, .markdown) were passed over.`,
+            ]
           : []),
-        ...(this.#untold > 0 ? [`${this.#untold} more names were left out for reasons like these.`] : []),
+        ...(this.#untold > 0
+          ? [`Left out for reasons like these: ${counted(this.#untold, 'more name')}.`]
+          : []),
         ...(this.#entriesLeft <= 0
           ? [`The folder holds more than ${maxEntries} names; what lies beyond was not looked at.`]
           : []),

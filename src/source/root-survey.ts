@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
-import { access, lstat, realpath } from 'node:fs/promises';
+import { access, lstat, realpath, stat } from 'node:fs/promises';
+import { errorCode } from './system-error.ts';
 
 /** What can be told about a root folder beside what a look tells. */
 export interface RootSurvey {
@@ -25,4 +26,14 @@ export async function surveyRoot(path: string): Promise<RootSurvey> {
     mayList: await may(constants.R_OK),
     mayPass: await may(constants.X_OK),
   };
+}
+
+/** Whether what keeps the root from being seen is that this user may not pass through a folder above it. */
+export async function isRootOutOfReach(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return false;
+  } catch (error) {
+    return ['EACCES', 'EPERM'].includes(errorCode(error));
+  }
 }

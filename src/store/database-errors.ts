@@ -1,5 +1,6 @@
 import { KnowledgeError } from '../core/errors.ts';
 import { noSpace } from '../core/no-space.ts';
+import { describeDatabase, whyUnreachable } from './database-place.ts';
 
 /** Milliseconds that a caller who was told `UNAVAILABLE` should wait before asking again. */
 export const retryAfterMs = 1000;
@@ -68,10 +69,22 @@ export function tooManyTransactions(): KnowledgeError {
   );
 }
 
-/** The same at a start or for an operator: in words that name login, database or role, which no caller should read. */
-export function asSetupError(error: unknown): unknown {
-  const text = error instanceof Error ? setupText(sqlState(error), error.message) : null;
+/**
+ * The same at a start or for an operator: in words that name login, database or role, which no caller should read.
+ * `url`: the address that was asked, so that the words can say where it is, without its password.
+ */
+export function asSetupError(error: unknown, url?: string): unknown {
+  if (error instanceof KnowledgeError) return error;
+  const state = sqlState(error);
+  const text =
+    (error instanceof Error ? setupText(state, error.message, url) : null) ?? reachText(state, url);
   return text === null ? asKnowledgeError(error) : new KnowledgeError('UNAVAILABLE', text, { cause: error });
+}
+
+function reachText(state: string, url: string | undefined): string | null {
+  const why = whyUnreachable(state);
+  if (url === undefined || why === null) return null;
+  return `The database cannot be reached at ${describeDatabase(url)}: ${why}. Start the server, or correct the address in the settings.`;
 }
 
 const retryableStates = new Set([
@@ -127,10 +140,11 @@ function isSetup(error: unknown): boolean {
 /** States in which the server is there and refuses this login, database or role. */
 const setupStates = new Set(['28P01', '28000', '3D000', '22023', '42501']);
 
-function setupText(state: string, message: string): string | null {
+function setupText(state: string, message: string, url?: string): string | null {
   if (!setupStates.has(state)) return null;
-  if (state === '28P01' || state === '28000') return `The database refuses the login: ${message}.`;
-  if (state === '3D000') return `The server has no such database: ${message}.`;
+  const asked = url === undefined ? '' : ` The address is ${describeDatabase(url)}.`;
+  if (state === '28P01' || state === '28000') return `The database refuses the login: ${message}.${asked}`;
+  if (state === '3D000') return `The server has no such database: ${message}.${asked}`;
   const role = /role "(agent_knowledge_\w+)"/.exec(message)?.[1];
   if (role === undefined) return null;
   return state === '22023'

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { KnowledgeError } from '../core/errors.ts';
 import { locateBinaries, type Binaries } from './embedded-postgres/binaries.ts';
 import { settleClusterPlace, type ClusterPlace } from './embedded-postgres/cluster-place.ts';
 import { createCluster, readCluster } from './embedded-postgres/cluster.ts';
@@ -12,7 +13,7 @@ import {
 } from './embedded-postgres/credentials.ts';
 import { fileOwnerIn } from './embedded-postgres/data-folder.ts';
 import { askIdentity } from './embedded-postgres/identity.ts';
-import { inWords } from './embedded-postgres/plain-words.ts';
+import { codeOf, inWords } from './embedded-postgres/plain-words.ts';
 import { writePrivateFile } from './embedded-postgres/private-file.ts';
 import { adoptOrLaunch, type RunningServer } from './embedded-postgres/running-server.ts';
 import type { ServerExit } from './embedded-postgres/server-process.ts';
@@ -84,10 +85,13 @@ export async function startEmbeddedPostgres(options: {
  * The connection strings of the server of a data folder, for commands that use one and start none; null where none was
  * ever started, none runs, or what answers on its port is not it.
  *
- * Throws where the folder's `postgres.json` is unreadable.
+ * Throws `KnowledgeError` `UNAVAILABLE` where the folder's `postgres.json` is unreadable, as for another user of the
+ * machine than the one who started the server.
  */
 export async function findEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgresUrls | null> {
-  const record = await readConnectionRecord(path.resolve(dataDir));
+  const record = await readConnectionRecord(path.resolve(dataDir)).catch((error: unknown) => {
+    throw unreadableRecord(error);
+  });
   return record !== null && (await answersAs(record)) ? urlsOf(record, record.port) : null;
 }
 
@@ -103,6 +107,16 @@ export async function findClusterFolders(
   const record = await readConnectionRecord(path.resolve(dataDir)).catch(() => null);
   if (record === null || urlsOf(record, record.port).applicationUrl !== applicationUrl) return null;
   return { data: record.clusterDir, writeAheadLog: path.join(record.clusterDir, 'pg_wal') };
+}
+
+/** Its words are for a person already; whoever may not read it is told who may. */
+function unreadableRecord(error: unknown): KnowledgeError {
+  const message = error instanceof Error ? error.message : String(error);
+  const mayNot = error instanceof Error && codeOf(error.cause) === 'EACCES';
+  const advice = mayNot
+    ? '. Run this as the user who runs "npm start", or set AGENT_KNOWLEDGE_DATABASE_URL.'
+    : '';
+  return new KnowledgeError('UNAVAILABLE', `${message}${advice}`, { cause: error });
 }
 
 async function answersAs(record: ConnectionRecord): Promise<boolean> {

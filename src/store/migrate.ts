@@ -40,7 +40,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     await migrateQueue(options.adminUrl);
     await options.underLock?.();
   } catch (error) {
-    throw sqlState(error) === '42501' ? mayNotMigrate(error) : asSetupError(error);
+    throw sqlState(error) === '42501' ? mayNotMigrate(error) : asSetupError(error, options.adminUrl);
   } finally {
     await client.end();
   }
@@ -59,7 +59,7 @@ export async function isMigrated(url: string): Promise<boolean> {
   } catch (error) {
     // The role is made by the first migration: without it there was none.
     if (sqlState(error) === '22023') return false;
-    throw asSetupError(error);
+    throw asSetupError(error, url);
   }
   try {
     const table = await client.query(`select to_regclass('agent_knowledge.migration') as name`);

@@ -11,7 +11,7 @@ export interface SourceStatusRow {
   /**
    * How the last look ended (`ok`, `failed`, `changing`, `unknown`), or how the root is where it is not well (`suspect`,
    * `missing`, `returned`), or `degraded`: all is well, but every daemon that watches finds changes by the sweep alone,
-   * because its events fail; `message` says why.
+   * because its events fail; `message` says why. `registry_rejected`: the offered registry is refused, for `reason`.
    */
   readonly state: string;
   readonly lastLookAt: Date | null;
@@ -127,6 +127,16 @@ export async function markWatched(queries: Queries, environments: readonly strin
   `.execute(queries);
 }
 
+/** Whether some package is to be refreshed without being asked for. */
+export async function watchesAny(queries: Queries): Promise<boolean> {
+  const row = await queries
+    .selectFrom('source_status')
+    .select('watched')
+    .where('watched', '=', true)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** The source status of every named package, staleness included. */
 export async function readSourceStatus(
   queries: Queries,
@@ -144,6 +154,7 @@ export async function readSourceStatus(
     .select(['s.outcome', 's.reason', 's.message'])
     .select(sourceIsStale(staleAfterMs).as('stale'))
     .select(whyDegraded().as('why_degraded'))
+    .select(['r.rejected_checksum', 'r.faults'])
     .where((where) =>
       where(
         where.refTuple('p.agent_key', 'p.environment'),
@@ -152,18 +163,24 @@ export async function readSourceStatus(
       ),
     )
     .execute();
-  return rows.map((row) => ({
-    agentKey: row.agent_key,
-    environment: row.environment,
-    watched: row.watched ?? false,
-    state: row.state === 'ok' && row.why_degraded !== null ? 'degraded' : (row.state ?? 'unknown'),
-    lastLookAt: row.last_look_at,
-    lastSuccessAt: row.last_success_at,
-    outcome: row.outcome,
-    reason: row.reason,
-    message: row.message ?? row.why_degraded,
-    stale: row.stale,
-  }));
+  return rows.map((row) => {
+    const state = row.state ?? 'unknown';
+    const isWell = state === 'ok' || state === 'unknown';
+    const refusal = isWell && row.rejected_checksum !== null ? row.faults[0] : undefined;
+    const degraded = state === 'ok' && row.why_degraded !== null ? 'degraded' : state;
+    return {
+      agentKey: row.agent_key,
+      environment: row.environment,
+      watched: row.watched ?? false,
+      state: refusal === undefined ? degraded : 'registry_rejected',
+      lastLookAt: row.last_look_at,
+      lastSuccessAt: row.last_success_at,
+      outcome: row.outcome,
+      reason: refusal?.code ?? row.reason,
+      message: refusal?.message ?? row.message ?? row.why_degraded,
+      stale: row.stale,
+    };
+  });
 }
 
 /** Why no live daemon that watches a package has events for it, in the words of one of them; null where one has. */

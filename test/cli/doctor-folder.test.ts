@@ -6,12 +6,25 @@ import { describe, expect, it } from 'vitest';
 import { ordinaryUser, runToEnd } from '../support/processes.ts';
 import { document, file } from '../support/registry-documents.ts';
 import { core, makeCliPlace, notes, rules, usualAgent, type CliPlace } from './cli-place.ts';
-import { examine, isTried, unwell } from './doctor-place.ts';
+import { examine, isLong, isTried, unwell, type Diagnosis } from './doctor-place.ts';
 
 type Arrange = (place: CliPlace) => unknown;
 
 const pathOf = (place: CliPlace, path = rules): string => join(place.root, path);
 const noDatabase = 'trouble database no_database';
+
+/** What `doctor` says to a user who owns nothing of the place. */
+async function examineAsOther(place: CliPlace, root = place.root): Promise<Diagnosis> {
+  const { code, stdout } = await runToEnd(['doctor', '--json'], {
+    user: ordinaryUser,
+    env: {
+      AGENT_KNOWLEDGE_LOCAL_PATH: root,
+      AGENT_KNOWLEDGE_REGISTRY_PATH: place.registryPath,
+      AGENT_KNOWLEDGE_DATA_DIR: join(place.folder, 'data'),
+    },
+  });
+  return { ...(JSON.parse(stdout) as Diagnosis), code: code ?? -1 };
+}
 
 const filePlants: [name: string, state: 'trouble' | 'warning', who: string, arrange: Arrange][] = [
   ['missing_required', 'trouble', 'author', (place) => rm(pathOf(place))],
@@ -78,6 +91,11 @@ describe('doctor without a database', () => {
     const found = await examine(place);
     expect(unwell(found)).toEqual([noDatabase]);
     expect(found).toMatchObject({ code: 1, ok: false });
+    // A start that runs is bringing its database back, and a second one is refused.
+    expect(found.checks.find((check) => check.name === 'no_database')).toMatchObject({
+      found: expect.stringContaining(join(place.folder, 'data')),
+      fix: expect.stringMatching(/^If "npm start" runs, .*terminal says why.* Else run it/),
+    });
     expect(found.checks).toContainEqual(
       expect.objectContaining({ area: 'files', name: 'package', agentKeys: [place.agentKey] }),
     );
@@ -98,6 +116,8 @@ describe('doctor without a database', () => {
         fix: expect.any(String),
         relativePath: expect.any(String),
       });
+      // An author has the folder and no shell.
+      if (who === 'author') expect(check?.fix).not.toMatch(/npx|npm|chmod/);
     },
   );
 
@@ -105,16 +125,60 @@ describe('doctor without a database', () => {
     await using place = await makeCliPlace(null);
     await chmod(place.folder, 0o755);
     await chmod(pathOf(place), 0);
-    const { code, stdout } = await runToEnd(['doctor', '--json'], {
-      user: ordinaryUser,
-      env: {
-        AGENT_KNOWLEDGE_LOCAL_PATH: place.root,
-        AGENT_KNOWLEDGE_REGISTRY_PATH: place.registryPath,
-        AGENT_KNOWLEDGE_DATA_DIR: join(place.folder, 'data'),
-      },
-    });
-    expect(code).toBe(1);
-    expect(unwell(JSON.parse(stdout))).toEqual(['trouble files unreadable', noDatabase]);
+    const found = await examineAsOther(place);
+    expect(found.code).toBe(1);
+    expect(unwell(found)).toEqual(['trouble files unreadable', noDatabase]);
+  });
+
+  it('says once that a root may not be entered, and not of each file in it', async () => {
+    await using place = await makeCliPlace(null);
+    await chmod(place.folder, 0o755);
+    await chmod(place.root, 0);
+    const found = await examineAsOther(place);
+    await chmod(place.root, 0o755);
+    expect(unwell(found)).toEqual(['trouble root root_closed', noDatabase]);
+    // CONTROL: where it may be entered the same user sees the files, as above.
+    if (isLong) expect(unwell(await examineAsOther(place))).toEqual([noDatabase]);
+  });
+
+  it('tells another user than that of the daemon to run it as that one', async () => {
+    await using place = await makeCliPlace(null);
+    await chmod(place.folder, 0o755);
+    await rename(place.root, join(place.folder, 'closed'));
+    await mkdir(join(place.folder, 'above'));
+    await rename(join(place.folder, 'closed'), join(place.folder, 'above/root'));
+    await mkdir(join(place.folder, 'data'));
+    await writeFile(join(place.folder, 'data/postgres.json'), '{}', { mode: 0o600 });
+    if (ordinaryUser === null) await chmod(join(place.folder, 'data/postgres.json'), 0);
+    await chmod(join(place.folder, 'above'), 0);
+    const found = await examineAsOther(place, join(place.folder, 'above/root'));
+    await chmod(join(place.folder, 'above'), 0o755);
+    expect(unwell(found)).toEqual(['trouble root root_closed', noDatabase]);
+    for (const { fix } of found.checks.filter((check) => check.state === 'trouble'))
+      expect(fix).toMatch(/^Run this as the user of /);
+  });
+
+  it('names a registry file that is missing, and the place of a fault once', async () => {
+    await using place = await makeCliPlace(null, { DATA_DIR: 'data' });
+    const first = async () => (await examine(place)).checks.find((check) => check.area === 'registry');
+    await place.putRegistry('\n{"agents" 1}');
+    const broken = await first();
+    expect(broken?.found).toMatch(/^The registry, line 2, column \d+: expected /);
+    expect(broken?.meaning).toContain('if there was one');
+    await place.putRegistry('{"registry_version": "1",\n"agents": {"a": 1}}');
+    expect((await first())?.found).toMatch(/^Line 2: agents\.a: /);
+    await rm(place.registryPath);
+    expect((await first())?.found).toBe(`There is no registry file ${place.registryPath}.`);
+  });
+
+  it('counts one of a kind as one', async () => {
+    await using place = await makeCliPlace(null, { DATA_DIR: 'data' });
+    await place.put(core, 'x');
+    await place.putRegistry(document({ one: usualAgent({ files: [file(core)] }) }));
+    const { checks } = await examine(place);
+    const said = checks.map((check) => check.found).join('\n');
+    expect(said).toContain('1 agent, 1 of them enabled.');
+    expect(said).toContain('one: 1 of 1 listed file would load, 1 byte.');
   });
 
   it.each<[area: string, name: string, arrange: Arrange]>([

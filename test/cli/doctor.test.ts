@@ -1,5 +1,8 @@
 import { rename } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkLines } from '../../src/cli/output/checks.ts';
+import { warn } from '../../src/core/check.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { document } from '../support/registry-documents.ts';
 import { makeCliPlace, usualAgent } from './cli-place.ts';
 import { examine, isLong, isTried, makeHealthyPlace, unwell, type HealthyPlace } from './doctor-place.ts';
@@ -159,6 +162,9 @@ describe('doctor on a database', () => {
     await refreshWith('{"agents":');
     const whileWrong = await examine(place);
     expect(unwell(whileWrong)).toEqual(['trouble registry registry_bad_json', 'trouble packages stale']);
+    expect(whileWrong.checks.find((check) => check.name === 'registry_bad_json')?.meaning).toContain(
+      'the last good one stays in force',
+    );
     // The files of the registry in force are checked all the same.
     expect(whileWrong.checks).toContainEqual(
       expect.objectContaining({ area: 'files', name: 'package', state: 'ok' }),
@@ -170,6 +176,31 @@ describe('doctor on a database', () => {
       'trouble packages stale',
     ]);
     await refreshWith(good);
+  });
+
+  it('says what an agent has meanwhile: its active version, or none yet', async () => {
+    await using fresh = await makeCliPlace(healthy.database, { DATA_DIR: 'data' });
+    await rename(`${fresh.root}/Shared/core.md`, `${fresh.root}/Shared/away.md`);
+    const { place } = healthy;
+    await rename(`${place.root}/Shared/core.md`, `${place.root}/Shared/away.md`);
+    const [unversioned, versioned] = [await examine(fresh), await examine(place)].map(({ checks }) =>
+      checks.find((check) => check.name === 'missing_required'),
+    );
+    await rename(`${place.root}/Shared/away.md`, `${place.root}/Shared/core.md`);
+    expect(unversioned?.meaning).toBe('The agent has no version yet, and gets none until this is mended.');
+    expect(versioned?.meaning).toBe('The package keeps its active version until this is mended.');
+  });
+
+  it('says that nothing is in force where no registry ever was', async () => {
+    await using database = await createTestDatabase();
+    await using place = await makeCliPlace(database, { DATA_DIR: 'data' });
+    await place.putRegistry('{"agents":');
+    await place.run('refresh', place.agentKey);
+    const refused = (await examine(place)).checks.find((check) => check.name === 'registry_bad_json');
+    expect(refused?.meaning).toBe('The registry is refused whole; there is no registry in force.');
+    await place.putRegistry(document({ [place.agentKey]: usualAgent() }));
+    const since = (await examine(place)).checks.find((check) => check.name === 'refused_since');
+    expect(since?.meaning).toBe('There is no registry in force. This file is valid.');
   });
 
   it('says so where the root is gone, and still checks the database', async () => {
@@ -230,6 +261,18 @@ describe('doctor on a database', () => {
     expect(unwell(found)).toEqual(['trouble database role_denied', 'trouble database role_denied']);
     expect(JSON.stringify(found)).not.toContain('CANARY');
   });
+});
+
+it('breaks no command of a fix in two, however narrow the terminal', () => {
+  const command = '"npx agent-knowledge release a_rather_long_agent_key_for_this --env staging"';
+  const advice = {
+    meaning: 'm',
+    fix: `When it is meant, run ${command}, and look.`,
+    who: 'operator',
+  } as const;
+  const lines = checkLines([warn({ area: 'packages', name: 'held', found: 'It is held.' }, advice)], 60);
+  expect(lines.length).toBeGreaterThan(3);
+  expect(lines.some((line) => line.includes(command))).toBe(true);
 });
 
 it('doctor --help is on stdout and needs no settings', async () => {

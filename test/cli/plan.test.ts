@@ -49,10 +49,11 @@ describe('plan without a database', () => {
       environment: 'dev',
       outcome: 'loaded',
       reason: null,
-      message: 'v1 would be stored and active.',
+      message:
+        'As a new version it would be stored and active. Without the database neither its number is known nor whether it is new.',
       faults: [],
       warnings: [],
-      knowledgeVersion: 'v1',
+      knowledgeVersion: null,
       checksum: bundleChecksum(files),
       activates: true,
       files,
@@ -237,6 +238,20 @@ describe('plan with the database', () => {
       body: { activates: false, message: 'v2 would be stored and would wait to be activated.' },
     });
     expect(await place.json('versions', place.agentKey)).toMatchObject({ body: { totalCount: 1 } });
+  });
+
+  it('says what is active where the source holds what waits', async () => {
+    await using place = await makeCliPlace(database, { ACTIVATE: 'manual' });
+    await place.run('refresh', place.agentKey);
+    const headline = async () => (await place.run('plan', place.agentKey)).out.split('\n')[0];
+    expect(await headline()).toMatch(
+      /holds what v1 holds; nothing was changed\. No version is active; v1 waits\.$/,
+    );
+    await place.run('activate', place.agentKey, 'v1');
+    expect(await headline()).toMatch(/holds what v1 holds; nothing was changed\.$/);
+    await place.put(rules, '# Rules\nAsk twice.\n');
+    await place.run('refresh', place.agentKey);
+    expect(await headline()).toMatch(/holds what v2 holds; nothing was changed\. v1 is active; v2 waits\.$/);
   });
 
   it('foresees a hold, and tells of an optional file that is gone', async () => {

@@ -41,7 +41,7 @@ describe('activate', () => {
   it('holds where it is told to, with the reason, which a terminal gets without its control characters', async () => {
     await using place = await makeHistory();
     const { out } = await place.run('activate', place.agentKey, 'v2', '--hold', '--reason', 'wrong\u001b[2J');
-    expect(out).toMatch(/: v2 is active; held \(.+\): wrong\\u001b\[2J\n$/);
+    expect(out).toMatch(/: v2 is active; held by .+: wrong\\u001b\[2J\n$/);
     await place.put(rules, 'four');
     await place.run('refresh', place.agentKey);
     expect((await place.json('show', place.agentKey)).body).toMatchObject({ knowledgeVersion: 'v2' });

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
+import { ordinaryUser, runToEnd } from '../support/processes.ts';
 import { makeCliPlace } from './cli-place.ts';
 
 const entry = fileURLToPath(new URL('../../src/main/agent-knowledge.mjs', import.meta.url));
@@ -74,13 +75,72 @@ describe('the program as a process', () => {
     };
     const first = start(['migrate', '--json'], settings);
     expect(first).toMatchObject({ code: 0, err: '' });
-    expect(JSON.parse(first.out)).toEqual({ migrated: true, adminKeyPath: join(dataDir, 'admin-key') });
+    const adminKeyPath = join(dataDir, 'admin-key');
+    expect(JSON.parse(first.out)).toEqual({ migrated: true, adminKeyPath, earlierAdminKeyPath: null });
     expect(start(['migrate'], settings)).toEqual({
       code: 0,
       out: 'The database has the tables of this version.\n',
       err: '',
     });
     await rm(dataDir, { recursive: true });
+  });
+
+  it('keeps the admin key of another database when it migrates, and says where', async () => {
+    await using first = await createTestDatabase();
+    await using second = await createTestDatabase();
+    await using place = await makeCliPlace(null);
+    const path = join(place.folder, '.data', 'admin-key');
+    const migrate = async ({ applicationUrl, superuserUrl }: typeof first) => {
+      await using other = await makeCliPlace(null, {
+        DATA_DIR: join(place.folder, '.data'),
+        DATABASE_URL: applicationUrl,
+        DATABASE_ADMIN_URL: superuserUrl,
+      });
+      return (await other.run('migrate')).out.trimEnd().split('\n').slice(1);
+    };
+    expect(await migrate(first)).toEqual([`An admin key was made: ${path}`]);
+    expect(await migrate(second)).toEqual([
+      `An admin key was made: ${path}`,
+      expect.stringContaining(`The key that lay there before is now in ${path}.before-`),
+    ]);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'tells another user of the machine who may use the embedded database, without a stack trace',
+    async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'agent-knowledge-cli-data-'));
+      await writeFile(join(dataDir, 'postgres.json'), '{}', { mode: 0o600 });
+      await chmod(dataDir, 0o755);
+      const { code, stdout, stderr } = await runToEnd(['packages'], {
+        env: { AGENT_KNOWLEDGE_DATA_DIR: dataDir },
+        user: ordinaryUser,
+      });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(
+        /^agent-knowledge: [^\n]*postgres\.json could not be read: permission denied [^\n]*Run this as the user who runs "npm start"[^\n]*\n$/,
+      );
+      await rm(dataDir, { recursive: true });
+    },
+  );
+
+  it('says where nobody listens, and never the password', async () => {
+    const DATABASE_URL = 'postgres://me:secret@127.0.0.1:1/knowledge';
+    const told =
+      /^agent-knowledge: The database cannot be reached at me@127\.0\.0\.1:1\/knowledge: nobody listens there\.[^\n]*\n$/;
+    await using place = await makeCliPlace(null, { DATABASE_URL });
+    for (const command of ['migrate', 'packages']) {
+      expect(await place.run(command)).toEqual({
+        code: 1,
+        out: '',
+        err: expect.stringMatching(told) as string,
+      });
+    }
+    const env = { AGENT_KNOWLEDGE_DATABASE_URL: DATABASE_URL };
+    const ended = await Promise.all(['serve', 'daemon'].map((command) => runToEnd([command], { env })));
+    for (const { code, stdout, stderr } of ended) {
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(told);
+    }
   });
 
   it('tells of a database without tables which command makes them', async () => {

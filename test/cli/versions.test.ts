@@ -104,7 +104,7 @@ describe('packages', () => {
     expect(code).toBe(0);
     const [heading, first, second] = out.trimEnd().split('\n');
     expect(heading).toMatch(/^AGENT +ACTIVE +NEWEST +ENABLED +SOURCE +LAST SUCCESS +STATE$/);
-    expect(first).toMatch(/^first +v1 +v2 +yes +ok +\d{4}-.*Z +held \(.+\): a\\u202eb$/);
+    expect(first).toMatch(/^first +v1 +v2 +yes +ok +\d{4}-.*Z +held by .+: a\\u202eb$/);
     expect(second).toMatch(/^second +- +- +no +unknown +-$/);
 
     const { body } = await place.json('packages');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tellRegistry } from '../../daemon/registry-news.ts';
+import { describeRegistry, tellRegistry } from '../../daemon/registry-news.ts';
 import type { RegistryInForce } from '../../src/operations/accept-registry.ts';
 import type { LiveDaemon } from '../../src/store/daemons.ts';
 import { heartbeatOf } from '../support/fake-daemon.ts';
@@ -46,7 +46,7 @@ test('a refusal is told once, with five faults and the number of the others, and
     Array.from({ length: 5 }, () => 'error: registry refused: It is no JSON.'),
   );
   expect(lines.slice(5)).toEqual([
-    'error: 2 more faults; the last good registry stays in force',
+    'error: 2 more faults; /etc/registry.json: the last good registry stays in force',
     'error: the registry is accepted again',
   ]);
 });
@@ -56,4 +56,8 @@ test('two daemons with different registries are an alarm that names the other, o
   expect(alarm).toMatch(/^error: another live daemon \(process 7 on elsewhere\) reads another registry/);
   expect(end).toBe('error: all live daemons read the same registry again');
   expect(more).toEqual([]);
+});
+
+test('a registry that has taken effect is described by its agents', () => {
+  expect(describeRegistry(well)).toBe('a changed registry is in force: 1 agents, 1 enabled');
 });

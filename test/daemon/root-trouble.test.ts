@@ -149,7 +149,7 @@ describe('a root', () => {
       chosen.flatMap(() => ['agent.source_lost', 'agent.source_returned']),
     );
     const told = [scene.errors, scene.lines].map(
-      (texts) => texts.filter((text) => text.startsWith('the root is lost')).length,
+      (texts) => texts.filter((text) => text.startsWith('the knowledge folder is lost')).length,
     );
     expect(told).toEqual([round, round]);
     // Nobody failed but those who asked.
@@ -225,7 +225,7 @@ describe('a root', () => {
     await scene.startDaemon({ clock });
     // Lost while nobody looked: that is news.
     expect((await source()).map((event) => event.action)).toEqual([...returned, 'agent.source_lost']);
-    expect(scene.lines.filter((line) => line.startsWith('the root is lost'))).toHaveLength(2);
+    expect(scene.lines.filter((line) => line.startsWith('the knowledge folder is lost'))).toHaveLength(2);
     await rename(kept, scene.root);
     await untilAll(isWell);
     expect(await actives()).toEqual([1, 1, 1]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DaemonCondition } from '../../src/core/daemon-condition.ts';
+import { acceptRegistry } from '../../src/operations/accept-registry.ts';
 import { beatDaemon } from '../../src/operations/looker.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -111,13 +112,25 @@ describe('/readyz', () => {
     });
   });
 
-  it('warns of daemons that read different registries, lost their folder or get no events, in general words', async () => {
+  it('warns of a refused registry, and of daemons that are not there, read different registries, lost their folder or get no events, in general words', async () => {
     await using own = await createTestDatabase();
     await loadVersion(own, { agentKey: 'watched', files: { 'a.md': 'text' } });
     const context = own.context();
     const beat = (id: string, condition: Partial<DaemonCondition>) =>
       beatDaemon(context, heartbeatOf({ id, actorId: context.caller.actorId }, condition));
     await using server = await startTestServer(own);
+    await acceptRegistry(context, {
+      bytes: Buffer.from('{'),
+      looker: { id: 'one', actorId: context.caller.actorId },
+      watchEnvironments: ['production'],
+    });
+    expect((await readinessOf(server.url)).warnings).toEqual([
+      expect.stringContaining('No daemon is alive'),
+      expect.stringContaining('The registry is refused'),
+    ]);
+    await own.asSuperuser((client) =>
+      client.query('update agent_knowledge.registry_state set rejected_checksum = null'),
+    );
     await beat('one', { registryOffered: 'a' });
     expect(await readinessOf(server.url)).toMatchObject({ status: 200, warnings: [] });
     await beat('two', { registryOffered: 'b', root: 'missing', rootMessage: '/secret/place is gone' });

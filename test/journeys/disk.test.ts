@@ -215,7 +215,10 @@ if (mounts)
         ) as string,
       });
       await volume.clear();
-      expect(await setUpDatabase(settings, urls)).toBe(adminKeyPath(settings));
+      expect(await setUpDatabase(settings, urls)).toEqual({
+        path: adminKeyPath(settings),
+        earlierPath: null,
+      });
       expect(await readFile(adminKeyPath(settings), 'utf8')).toMatch(/^ak_[0-9a-f]+_/);
       expect((await stat(adminKeyPath(settings))).mode & 0o777).toBe(0o600);
     });

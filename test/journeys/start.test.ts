@@ -1,4 +1,15 @@
-import { appendFile, chmod, chown, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +25,7 @@ import {
   type RunningCommand,
 } from '../support/processes.ts';
 import { withClient } from '../support/database.ts';
+import { registryOf } from '../support/registry-documents.ts';
 import { databaseUrl, readSuperuserUrl } from '../support/test-server.ts';
 
 const folders: string[] = [];
@@ -103,9 +115,15 @@ describe.each([
   }, 120_000);
 });
 
-test('the pasted curl works as it stands, and shows neither the key nor the database password', async () => {
+test('the pasted curl works as it stands with whatever agents there are, and shows neither the key nor the database password', async () => {
   const dataDir = await newDataDir(null);
+  const registryPath = join(dataDir, '..', 'registry.json');
+  await writeFile(
+    registryPath,
+    JSON.stringify(registryOf({ decks: ['00 Shared Agent Knowledge/NUMU_CORE_SKILL.md'] })),
+  );
   const env = {
+    AGENT_KNOWLEDGE_REGISTRY_PATH: registryPath,
     AGENT_KNOWLEDGE_DATA_DIR: dataDir,
     AGENT_KNOWLEDGE_PORT: '0',
     AGENT_KNOWLEDGE_SETTLE: 'fast',
@@ -113,6 +131,7 @@ test('the pasted curl works as it stands, and shows neither the key nor the data
   const started = runCommand(['start'], { env });
   await using _started = started;
   await ready(started);
+  expect(started.stdout()).toContain(`The sample was copied to ${join(dataDir, 'knowledge')}.`);
   const pasted = /^ {2}(curl .*)$/m.exec(started.stdout())?.[1] ?? '';
   const { stdout } = await promisify(execFile)('sh', ['-c', pasted]);
   expect(JSON.parse(stdout)).toMatchObject({ data: { activeVersion: { knowledgeVersion: 'v1' } } });
@@ -189,7 +208,7 @@ test('wrong settings stop the start with every fault at once', async () => {
   expect(started.stderr()).not.toMatch(/\n\s+at /);
 });
 
-test('a start killed with -9 takes API and daemon with it, and the next one adopts its database', async () => {
+test('a start killed with -9 takes API and daemon with it, and the next one adopts its database, also without its folder and its key', async () => {
   const dataDir = await newDataDir(null);
   const env = {
     AGENT_KNOWLEDGE_DATA_DIR: dataDir,
@@ -203,10 +222,20 @@ test('a start killed with -9 takes API and daemon with it, and the next one adop
     async () => (await processesNaming('AGENT_KNOWLEDGE_DATA_DIR=' + dataDir)).length,
     (count) => count === 0,
   );
+  // The drive is not mounted, and the key in the file is another database's.
+  const [knowledge, adminKey] = [join(dataDir, 'knowledge'), join(dataDir, 'admin-key')];
+  await rename(knowledge, `${knowledge}.away`);
+  const key = await readFile(adminKey, 'utf8');
+  await writeFile(adminKey, 'ak_0123456789ab_foreign');
   const second = runCommand(['start'], { env });
   await using _second = second;
   const server = { url: await ready(second), dataDir };
+  expect(second.stdout()).toContain(`The key in ${adminKey} is not one of this database`);
+  expect(second.stdout()).not.toContain('The sample was copied');
+  expect(await readdir(dataDir)).not.toContain('knowledge');
+  await writeFile(adminKey, key);
   expect((await askGraphql<Active>(server, active)).activeVersion.knowledgeVersion).toBe('v1');
+  await rename(`${knowledge}.away`, knowledge);
   expect(await second.end('SIGINT')).toBe(0);
   expect(await processesNaming(dataDir)).toEqual([]);
 }, 60_000);

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { firstChecks, trouble, warn } from '../../src/core/check.ts';
-import { checkServer, describeDatabase } from '../../src/operations/diagnose/database.ts';
+import { commandsFor } from '../../src/operations/diagnose/command.ts';
+import { checkServer, checkUnknownDatabase } from '../../src/operations/diagnose/database.ts';
+import { describeDatabase } from '../../src/store/database-place.ts';
 import { checkDisk } from '../../src/operations/diagnose/disk.ts';
 import type { Known } from '../../src/operations/diagnose/known.ts';
-import { checkPackages } from '../../src/operations/diagnose/packages.ts';
+import { checkPackages, checkQueue } from '../../src/operations/diagnose/packages.ts';
 import { checkRoot } from '../../src/operations/diagnose/root.ts';
+import { checkFaultySettings } from '../../src/operations/diagnose/settings.ts';
 import { told } from '../../src/operations/diagnose/told.ts';
 import { checkWatcher } from '../../src/operations/diagnose/watcher.ts';
 import type { ServerFacts } from '../../src/store/server-facts.ts';
@@ -75,13 +78,21 @@ describe('how changes are noticed', () => {
   ])('is %j for %j', (expected, input) => {
     expect(unwell(checkWatcher(input))).toEqual(expected);
   });
+
+  it('asks for no restart of a daemon whose events fail: it takes them up again by itself', () => {
+    const condition = { watcher: 'degraded', watcherMessage: 'No watch is left.' } as const;
+    const daemon = { host: 'h', processId: 1, condition } as unknown as Known['daemons'][number];
+    const [check] = checkWatcher({ ...facts, daemons: [daemon] });
+    expect(check).toMatchObject({ name: 'degraded', fix: expect.stringContaining('without a restart') });
+  });
 });
 
 describe('the root and the disk', () => {
   const facts = { realPath: '/k', isLink: false, mayList: true, mayPass: true };
+  const unasked = { root: '/k', facts: null, isOutOfReach: false, fileSystem: null };
   const present = { root: 'present', files: [], notices: [] } as const;
   const rootOf = (change: Partial<typeof facts>): string[] =>
-    unwell(checkRoot({ root: '/k', look: present, facts: { ...facts, ...change }, fileSystem: null }));
+    unwell(checkRoot({ ...unasked, look: present, facts: { ...facts, ...change } }));
 
   it('a root that may not be entered is trouble, one that may not be listed a warning', () => {
     expect(rootOf({})).toEqual([]);
@@ -91,9 +102,17 @@ describe('the root and the disk', () => {
 
   it('a root that does not answer is trouble', () => {
     const look = { root: 'trouble', code: 'unreadable', message: 'It does not answer.' } as const;
-    expect(unwell(checkRoot({ root: '/k', look, facts: null, fileSystem: null }))).toEqual([
-      'trouble unreadable',
-    ]);
+    expect(unwell(checkRoot({ ...unasked, look }))).toEqual(['trouble unreadable']);
+  });
+
+  it('a root above which this user may not pass is no lost one', () => {
+    const look = { root: 'trouble', code: 'root_missing', message: 'It may not be opened.' } as const;
+    const [closed] = checkRoot({ ...unasked, look, isOutOfReach: true });
+    expect(closed).toMatchObject({ name: 'root_closed', found: 'It may not be opened.' });
+    expect(closed?.fix).toMatch(/^Run this as the user of the daemon\..*chmod \+rx/);
+    // CONTROL: one that is not there is to be mounted.
+    const [missing] = checkRoot({ ...unasked, look });
+    expect(missing).toMatchObject({ name: 'root_missing', fix: expect.stringContaining('Mount') });
   });
 
   it.each([
@@ -109,6 +128,7 @@ describe('the root and the disk', () => {
 });
 
 describe('a package', () => {
+  const command = commandsFor('production');
   const row = {
     agentKey: 'triage',
     environment: 'production',
@@ -145,6 +165,8 @@ describe('a package', () => {
   it.each([
     ['has an active version', [], row, well],
     ['has versions and none is active', ['warning pending'], { ...row, activeNumber: null }, well],
+    ['has a newer version that waits', ['warning pending'], { ...row, nextNumber: 11 }, well],
+    ['is held and has a newer version', ['warning held'], { ...row, nextNumber: 11, hold }, well],
     ['is watched and has no version', ['trouble no_version'], unversioned, well],
     ['is not watched and has no version', [], unversioned, { ...well, watched: false }],
     ['has never been looked at', [], unversioned, undefined],
@@ -153,7 +175,75 @@ describe('a package', () => {
     ['is stale with nobody watching', ['warning stale'], row, { ...well, stale: true }],
   ])('that %s is %j', (_, expected, found, seen) => {
     const known = { packages: [{ row: found, status: seen }], daemons: [] } as unknown as Known;
-    expect(unwell(checkPackages(known))).toEqual(expected);
+    expect(unwell(checkPackages(known, command))).toEqual(expected);
+  });
+
+  const knownOf = (
+    packages: readonly { readonly row: typeof row | typeof unversioned; readonly status: unknown }[],
+    daemons: readonly unknown[] = [{}],
+  ): Known => ({ packages, daemons, waiting: [] }) as unknown as Known;
+  const lastOf = (found: object, seen: object = well, daemons?: readonly unknown[]) =>
+    checkPackages(knownOf([{ row: { ...row, ...found }, status: seen }], daemons), command).at(-1);
+
+  it('that has a newer version than the active one says which, and how to activate it', () => {
+    expect(lastOf({ nextNumber: 11, environment: 'dev' })).toMatchObject({
+      found: 'triage (dev): v1 is active; v10 waits for activation.',
+      fix: expect.stringContaining('"npx agent-knowledge activate triage v10 --env dev"'),
+    });
+    expect(lastOf({ activeNumber: null })?.found).toBe(
+      'triage (production): none is active; v1 waits for activation.',
+    );
+  });
+
+  it('has fixes that run as they are printed, and an author is told of no command', () => {
+    const stale = { ...well, stale: true };
+    const failed = { ...well, outcome: 'FAILED', reason: 'root_missing' };
+    const fixes = [
+      lastOf({ hold, environment: 'dev' }),
+      lastOf({ environment: 'dev' }, stale),
+      lastOf({ environment: 'dev' }, stale, []),
+      lastOf({ ...unversioned, environment: 'dev' }, failed),
+    ].map((check) => [check?.who, /"(.*?)"/.exec(check?.fix ?? '')?.[1]]);
+    expect(fixes).toEqual(
+      ['release', 'plan', 'refresh', 'plan'].map((verb) => [
+        'operator',
+        `npx agent-knowledge ${verb} triage --env dev`,
+      ]),
+    );
+    expect(lastOf({ hold })?.fix).toContain('"npx agent-knowledge release triage"');
+    for (const change of [
+      { outcome: 'VALIDATION_FAILED', reason: 'script_markup' },
+      { outcome: 'FAILED', reason: 'missing_required' },
+    ]) {
+      const refused = lastOf(unversioned, { ...well, ...change });
+      expect(refused).toMatchObject({ name: 'no_version', who: 'author' });
+      expect(refused?.fix).not.toContain('npx');
+    }
+  });
+
+  it('whose request waits is named in the command that answers it, in good English', () => {
+    const waiting = [{ agentKey: 'triage', environment: 'dev', requests: 1, oldestSeconds: 90 }];
+    const [check] = checkQueue({ ...knownOf([], []), waiting }, command);
+    expect(check?.found).toBe('1 request for triage (dev) waits, the oldest for 90 s.');
+    expect(check?.fix).toContain('"npx agent-knowledge refresh triage --env dev"');
+  });
+
+  it('is counted where it is watched; elsewhere it is told how many were never asked for', () => {
+    const countOf = (...packages: Parameters<typeof knownOf>[0]): string | undefined =>
+      checkPackages(knownOf(packages), command)[0]?.found;
+    const unwatched = { ...well, watched: false };
+    const [mine, unasked] = [
+      { row, status: well },
+      { row: unversioned, status: undefined },
+    ];
+    expect(countOf(mine)).toBe('1 of 1 watched package has an active version.');
+    expect(countOf(mine, unasked, unasked)).toBe(
+      '1 of 1 watched package has an active version. In unwatched environments 0 of 2 have one; 2 were never asked for.',
+    );
+    const looked = { row: unversioned, status: { ...unwatched, lastLookAt: new Date(0) } };
+    expect(countOf({ row, status: unwatched }, looked, unasked)).toBe(
+      'No enabled package is watched. In unwatched environments 1 of 3 has one; 1 was never asked for.',
+    );
   });
 });
 
@@ -164,6 +254,31 @@ describe('a diagnosis', () => {
     expect(checks[0]?.found).toBe('This could not be checked: EIO: of the disk');
   });
 
+  it('that this user may not make is for the user of the daemon', async () => {
+    const denied = Object.assign(new Error('EACCES'), { code: 'EACCES' });
+    const failing = (error: Error) =>
+      told('registry', async () => {
+        throw error;
+      });
+    const [check] = await failing(new Error('The registry cannot be read: /r.', { cause: denied }));
+    expect(check?.fix).toContain('Run this as the user of the daemon');
+    const [other] = await failing(new Error('EIO'));
+    expect(other?.fix).not.toContain('user of the daemon');
+    const unknown = checkUnknownDatabase(new Error('postgres.json could not be read', { cause: denied }));
+    expect(unknown).toMatchObject({
+      name: 'no_database',
+      fix: expect.stringMatching(/as the user of "npm start"/),
+    });
+    expect(checkUnknownDatabase(new Error('not JSON')).fix).not.toContain('as the user');
+  });
+
+  it('that ends with refused settings warns of what it did not check', () => {
+    expect(unwell(checkFaultySettings(['PORT: x']))).toEqual([
+      'trouble setting_refused',
+      'warning not_checked',
+    ]);
+  });
+
   it('counts what nobody would read any more, and keeps the worst of it', () => {
     const advice = { meaning: 'm', fix: 'f', who: 'author' } as const;
     const finds = (found: string) => ({ area: 'files', name: 'x', found }) as const;
@@ -171,7 +286,13 @@ describe('a diagnosis', () => {
     expect(firstChecks(checks, 3)).toEqual(checks);
     expect(firstChecks(checks, 1)).toEqual([
       checks[0],
-      { ...checks[2], name: 'more', found: '2 more checks of this kind are not well.' },
+      {
+        ...checks[2],
+        name: 'more',
+        found: '2 more checks of this kind are not well.',
+        fix: 'Mend those above, and run this again.',
+      },
     ]);
+    expect(firstChecks(checks, 2).at(-1)?.found).toBe('1 more check of this kind is not well.');
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { acceptRegistry } from '../../src/operations/accept-registry.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { codesOf, createAsk, type Ask } from '../support/graphql.ts';
 import { loadVersion, lookAt, registerAgent } from '../support/knowledge.ts';
@@ -83,6 +84,21 @@ describe('package', () => {
       sourceStatus: { state: 'failed', outcome: 'FAILED', reason: 'root_missing' },
     });
     expect(data.package.sourceStatus.message).toContain('The folder is not there.');
+  });
+
+  it('says that the registry is refused, and why, where the last look was well', async () => {
+    await using own = await createTestDatabase();
+    await loadVersion(own, { agentKey: 'refused', files: { 'a.md': 'one' } });
+    const context = own.context();
+    const looker = { id: 'here', actorId: context.caller.actorId };
+    await acceptRegistry(context, { bytes: Buffer.from('{'), looker, watchEnvironments: [] });
+    const { data } = await createAsk(() => context)(everything, { agentKey: 'refused' });
+    expect(data.package).toMatchObject({
+      active: { knowledgeVersion: 'v1' },
+      sourceStale: true,
+      sourceStatus: { state: 'registry_rejected', reason: 'registry_bad_json' },
+    });
+    expect(data.package.sourceStatus.message).toContain('registry');
   });
 
   it('calls the newest version pending while it waits, and not while the package is held', async () => {

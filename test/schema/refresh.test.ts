@@ -128,7 +128,7 @@ describe('refresh with a daemon', () => {
     expect(answer).toMatchObject({
       outcome: 'VALIDATION_FAILED',
       reason: answer.faults[0].code,
-      message: answer.faults[0].message,
+      message: `a.md: ${answer.faults[0].message} (and 1 more)`,
       version: null,
       package: { active: { knowledgeVersion: 'v1' } },
     });

@@ -59,7 +59,7 @@ describe('a survey of a folder', () => {
       'A/hard.md': 'has a second name (hard link), which may lie outside the folder',
       'A/pipe.md': 'is not a regular file',
     });
-    expect(notes).toEqual(['1 files that are not Markdown (.md, .markdown) were passed over.']);
+    expect(notes).toEqual(['1 file that is not Markdown (.md, .markdown) was passed over.']);
   });
 
   it('ends in words where the folder is too deep or too wide', async () => {
@@ -72,7 +72,7 @@ describe('a survey of a folder', () => {
     const silent = surveyFolder(folder.root, { ...limits, maxDepth: 1, maxLeftOut: 0 });
     expect(silent).toMatchObject({
       leftOut: [],
-      notes: ['1 more names were left out for reasons like these.'],
+      notes: ['Left out for reasons like these: 1 more name.'],
     });
   });
 

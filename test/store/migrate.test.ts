@@ -151,11 +151,24 @@ describe('a start that cannot go on says what is wrong', () => {
 
   it('with a database that is not there, and a server that is not', async () => {
     const nowhere = urlsOf('test_nowhere');
-    await expect(migrate(nowhere)).rejects.toMatchObject(unavailable(/^The server has no such database/));
-    await expect(isMigrated(nowhere.applicationUrl)).rejects.toMatchObject(unavailable(/no such database/));
-    const nobody = 'postgres://login:secret@127.0.0.1:1/test';
-    await expect(migrate({ adminUrl: nobody, applicationUrl: nobody })).rejects.toMatchObject(
-      unavailable(/^The database cannot answer now/),
+    await expect(migrate(nowhere)).rejects.toMatchObject(
+      unavailable(/^The server has no such database.* The address is \S+@127\.0\.0\.1:\d+\/test_nowhere\.$/),
     );
+    await expect(isMigrated(nowhere.applicationUrl)).rejects.toMatchObject(unavailable(/no such database/));
+    // An operator reads where and why, and never the password.
+    const nobody = 'postgres://login:secret@127.0.0.1:1/test';
+    const refusal = unavailable(
+      /^The database cannot be reached at login@127\.0\.0\.1:1\/test: nobody listens/,
+    );
+    await expect(migrate({ adminUrl: nobody, applicationUrl: nobody })).rejects.toMatchObject(refusal);
+    await expect(isMigrated(nobody)).rejects.toMatchObject(refusal);
+    await expect(isMigrated('postgres://login:secret@nowhere.invalid/test')).rejects.toMatchObject(
+      unavailable(
+        /at login@nowhere\.invalid:5432\/test: (there is no such host|the host name cannot be looked up)/,
+      ),
+    );
+    await expect(
+      isMigrated(urlsOf(templateDatabase, server.loginUser, 'wrong').applicationUrl),
+    ).rejects.toMatchObject(unavailable(/^The database refuses the login: [^]*\/\S+\.$/));
   });
 });

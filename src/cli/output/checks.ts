@@ -1,4 +1,5 @@
 import { checkAreas, checkStates, fixers, type Check, type CheckState } from '../../core/check.ts';
+import { counted } from '../../core/count.ts';
 import { displayWidth, printable } from './printable.ts';
 
 const stateWidth = Math.max(...checkStates.map((state) => state.length));
@@ -26,7 +27,7 @@ export function checkLines(checks: readonly Check[], columns: number): string[] 
 export function checkSummary(checks: readonly Check[]): string {
   const count = (state: CheckState): number => checks.filter((check) => check.state === state).length;
   const [fine, warnings, troubles] = [count('ok'), count('warning'), count('trouble')];
-  return `${checks.length} checks: ${fine} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${troubles} trouble.`;
+  return `${counted(checks.length, 'check')}: ${fine} ok, ${counted(warnings, 'warning')}, ${troubles} trouble.`;
 }
 
 /** A check as machines read it. */
@@ -38,11 +39,18 @@ function hang(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
 }
 
-/** Lines of at most `width` columns, broken at spaces; a word that is longer has a line of its own. */
+/** A command in quotes: broken in two it could not be copied. */
+const command = /"(?:npx|npm|chmod) [^"]*"/g;
+/** Never in a printable text, so it can stand for a space at which no line ends. */
+const joined = '\0';
+
+/** Lines of at most `width` columns, broken at spaces outside of commands; a word that is longer has a line of its own. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of printable(text).split(' ')) {
+  const words = printable(text).replaceAll(command, (whole) => whole.replaceAll(' ', joined));
+  for (const part of words.split(' ')) {
+    const word = part.replaceAll(joined, ' ');
     const longer = line === '' ? word : `${line} ${word}`;
     if (line !== '' && displayWidth(longer) > width) {
       lines.push(line);

@@ -23,8 +23,9 @@ export function packageLine(row: PackageRow): string {
 
 /** Who or what holds a package, and why. */
 export function holdText(hold: NonNullable<PackageRow['hold']>): string {
-  const by = hold.cause === 'OPERATOR' ? (hold.actorName ?? 'an operator') : hold.cause.toLowerCase();
-  return `held (${by})${hold.reason === null ? '' : `: ${hold.reason}`}`;
+  const by =
+    hold.cause === 'OPERATOR' ? `by ${hold.actorName ?? 'an operator'}` : `(${hold.cause.toLowerCase()})`;
+  return `held ${by}${hold.reason === null ? '' : `: ${hold.reason}`}`;
 }
 
 /** Prints how a package stands after a command. */

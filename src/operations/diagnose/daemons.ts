@@ -55,7 +55,7 @@ function checkWatched(daemons: readonly LiveDaemon[], wanted: readonly string[])
 
 const none: Advice = {
   meaning:
-    'A save becomes no version by itself, and a refresh from the API waits; "npx agent-knowledge refresh" looks itself.',
+    'A save becomes no version by itself, and a refresh from the API waits; "npx agent-knowledge refresh --all" looks itself.',
   fix: 'Run "npm run daemon" where the folder is, or "npm start".',
   who: 'operator',
 };

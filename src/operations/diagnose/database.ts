@@ -1,27 +1,22 @@
 import { fine, trouble, warn, type Advice, type Check } from '../../core/check.ts';
 import { sqlState } from '../../store/database-errors.ts';
+import { whyUnreachable } from '../../store/database-place.ts';
 import { oldestServer, type ServerFacts } from '../../store/server-facts.ts';
+import { isNotPermitted, sentence, wordsOf } from './told.ts';
 
 const area = 'database';
 
 /** Beyond this a person comparing times is misled; nothing is decided by comparing two clocks. */
 const maxClockDifferenceMs = 2000;
 
-/** Where a database is, without the password of its URL. */
-export function describeDatabase(url: string): string {
-  const { hostname, port, pathname, username } = new URL(url);
-  const place = `${hostname === '' ? 'localhost' : hostname}:${port === '' ? '5432' : port}${pathname}`;
-  return username === '' ? place : `${decodeURIComponent(username)}@${place}`;
-}
-
 /** Why the server does not answer, and who mends it. */
 export function checkUnreachable(place: string, error: unknown): Check {
   const state = sqlState(error);
   const message = error instanceof Error ? error.message : String(error);
-  const { why, who } = reasons[state] ?? {
-    why: `it does not answer (${message})`,
-    who: 'database_administrator',
-  };
+  const known = whyUnreachable(state);
+  const why = known ?? `it does not answer (${message})`;
+  // The system's words are about the way there, SQLSTATEs about what the server said.
+  const who = known !== null && state.startsWith('E') ? 'operator' : 'database_administrator';
   const fix =
     who === 'operator'
       ? 'Start the server, or correct AGENT_KNOWLEDGE_DATABASE_URL.'
@@ -34,28 +29,21 @@ export function checkUnreachable(place: string, error: unknown): Check {
 
 const nothingServed = 'Nothing is served and nothing is stored.';
 
-const reasons: Readonly<
-  Record<string, { readonly why: string; readonly who: 'operator' | 'database_administrator' }>
-> = {
-  ECONNREFUSED: { why: 'nobody listens there', who: 'operator' },
-  ENOTFOUND: { why: 'there is no such host', who: 'operator' },
-  EAI_AGAIN: { why: 'the host name cannot be looked up now', who: 'operator' },
-  EHOSTUNREACH: { why: 'the host cannot be reached', who: 'operator' },
-  ETIMEDOUT: { why: 'the host does not answer', who: 'operator' },
-  '28P01': { why: 'it refuses the login or its password', who: 'database_administrator' },
-  '28000': { why: 'it refuses the login', who: 'database_administrator' },
-  '3D000': { why: 'the server has no such database', who: 'database_administrator' },
-  '53300': { why: 'it has no connection left', who: 'database_administrator' },
-  '57P03': { why: 'it is starting up or shutting down', who: 'database_administrator' },
-};
+/** No database is named, and none of our own answers. */
+export function checkNoDatabase(dataDir: string): Check {
+  const found = `AGENT_KNOWLEDGE_DATABASE_URL is not set, and no embedded PostgreSQL answers for ${dataDir}.`;
+  const fix =
+    'If "npm start" runs, it is bringing it back, and its terminal says why that does not succeed. Else run it, or set AGENT_KNOWLEDGE_DATABASE_URL.';
+  return trouble({ area, name: 'no_database', found }, { meaning: nothingServed, fix, who: 'operator' });
+}
 
-/** No database is named, and none of our own runs. */
-export function checkNoDatabase(message: string): Check {
-  const fix = 'Run "npm start", or set AGENT_KNOWLEDGE_DATABASE_URL.';
-  return trouble(
-    { area, name: 'no_database', found: message },
-    { meaning: nothingServed, fix, who: 'operator' },
-  );
+/** Where the embedded database is cannot be read. */
+export function checkUnknownDatabase(error: unknown): Check {
+  const fix = isNotPermitted(error)
+    ? 'Run this as the user of "npm start": only that user may read the file, since it holds passwords.'
+    : 'Bring the file back as the message says, or set AGENT_KNOWLEDGE_DATABASE_URL.';
+  const meaning = 'Whether the database runs is not known.';
+  return trouble({ area, name: 'no_database', found: wordsOf(error) }, { meaning, fix, who: 'operator' });
 }
 
 /** The server itself and what this login may do there. */
@@ -132,10 +120,6 @@ export function checkRules(faults: readonly string[]): Check[] {
 /** Whether knowledge that is stored comes back as it was stored. */
 export function checkContent(faults: readonly string[]): Check[] {
   return faults.map((found) => trouble({ area, name: 'content_differs', found }, restore));
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const tooOld: Advice = {

@@ -1,4 +1,5 @@
 import type { Check } from '../../core/check.ts';
+import { describeDatabase } from '../../store/database-place.ts';
 import { Database } from '../../store/database.ts';
 import { isMigrated } from '../../store/migrate.ts';
 import { readServerFacts, type ServerFacts } from '../../store/server-facts.ts';
@@ -10,18 +11,19 @@ import {
   checkNoDatabase,
   checkRules,
   checkServer,
+  checkUnknownDatabase,
   checkUnreachable,
-  describeDatabase,
   maySwitchRole,
 } from './database.ts';
 import { readKnown, type Known } from './known.ts';
-import { notChecked, wordsOf } from './told.ts';
+import { notChecked } from './told.ts';
 
 export interface DatabasePorts {
   readonly clock: () => Date;
   readonly policy: Policy;
-  /** The URL of the pools; throws where there is no database. */
-  readonly findDatabase: () => Promise<string>;
+  readonly dataDir: string;
+  /** The URL of the pools: the one that is set, or that of the embedded server; null where none of it answers. */
+  readonly findDatabase: () => Promise<string | null>;
 }
 
 export interface DatabaseDiagnosis {
@@ -32,12 +34,13 @@ export interface DatabaseDiagnosis {
 
 /** The database from the outside in, as far as each step lets the next one be taken. */
 export async function diagnoseDatabase(ports: DatabasePorts): Promise<DatabaseDiagnosis> {
-  let url: string;
+  let url: string | null;
   try {
     url = await ports.findDatabase();
   } catch (error) {
-    return { checks: [checkNoDatabase(wordsOf(error))], known: null };
+    return { checks: [checkUnknownDatabase(error)], known: null };
   }
+  if (url === null) return { checks: [checkNoDatabase(ports.dataDir)], known: null };
   const place = describeDatabase(url);
   let facts: ServerFacts;
   try {

@@ -17,6 +17,8 @@ export interface FolderPorts extends FilePorts {
   /** The registry's bytes; null where there is no such file. */
   readonly readRegistry: () => Promise<Uint8Array | null>;
   readonly surveyRoot: () => Promise<RootFacts>;
+  /** Whether this user may not pass through a folder above the root; asked only where the root answered. */
+  readonly isRootOutOfReach: () => Promise<boolean>;
   readonly readFileSystem: () => Promise<FileSystemFacts>;
   readonly readWatchLimits: () => Promise<WatchFacts['limits']>;
 }
@@ -45,13 +47,21 @@ async function diagnoseRoot(
   // Nothing else asks a root that does not answer: only a reader can be killed.
   const look = await lookAtRoot(ports);
   let fileSystem: FileSystemFacts | null = null;
+  let facts: RootFacts | null = null;
   const checks = await told('root', async () => {
-    if (look.root === 'trouble') return checkRoot({ root, look, facts: null, fileSystem });
+    if (look.root === 'trouble') {
+      const isOutOfReach = look.code === 'root_missing' && (await ports.isRootOutOfReach());
+      return checkRoot({ root, look, facts, isOutOfReach, fileSystem });
+    }
     fileSystem = await ports.readFileSystem();
-    return checkRoot({ root, look, facts: await ports.surveyRoot(), fileSystem });
+    facts = await ports.surveyRoot();
+    return checkRoot({ root, look, facts, isOutOfReach: false, fileSystem });
   });
   const files = await told('files', async () =>
-    registry === null || look.root === 'trouble' ? [] : checkFiles(registry, ports),
+    // Where the root may not be entered each file would only say so once more.
+    registry === null || look.root === 'trouble' || facts?.mayPass === false
+      ? []
+      : checkFiles(registry, ports, known),
   );
   const watcher = await told('watcher', async () => {
     const limits = await ports.readWatchLimits();

@@ -1,4 +1,5 @@
 import type { Check } from '../../core/check.ts';
+import { commandsFor } from './command.ts';
 import { checkDaemons } from './daemons.ts';
 import { diagnoseDatabase, type DatabasePorts } from './diagnose-database.ts';
 import { diagnoseFolder, type FolderPorts } from './diagnose-folder.ts';
@@ -22,13 +23,18 @@ export async function diagnose(ports: DiagnosisPorts): Promise<Check[]> {
   // First, since what the database knows says more about the folder; it is told after it.
   const { checks: database, known } = await diagnoseDatabase(ports);
   const now = ports.clock();
+  const command = commandsFor(ports.policy.defaultEnvironment);
   return [
     ...checkSettings(ports.idleSettings),
     ...(await diagnoseFolder(ports, known)),
     ...database,
     ...(known === null
       ? []
-      : [...checkDaemons(known, { ...ports, now }), ...checkPackages(known), ...checkQueue(known)]),
+      : [
+          ...checkDaemons(known, { ...ports, now }),
+          ...checkPackages(known, command),
+          ...checkQueue(known, command),
+        ]),
     ...(await told('disk', async () => checkDisk(await ports.readDisk()))),
   ];
 }

@@ -1,4 +1,5 @@
 import { fine, trouble, type Advice, type Check } from '../../core/check.ts';
+import { counted } from '../../core/count.ts';
 import { wantedBytes } from '../../store/room.ts';
 
 const area = 'disk';
@@ -55,7 +56,7 @@ function checkModes(dataFolder: FileMode, secretFiles: readonly FileMode[]): Che
   const found =
     dataFolder.mode === null
       ? `The data folder ${dataFolder.path} keeps no secret on this machine.`
-      : `Only its owner may change the data folder ${dataFolder.path}; ${there} files with secrets in it are private.`;
+      : `Only its owner may change the data folder ${dataFolder.path}; ${counted(there, 'file')} with secrets in it ${there === 1 ? 'is' : 'are'} private.`;
   return [fine({ area, name: 'modes', found })];
 }
 

@@ -1,11 +1,13 @@
 import { fine, firstChecks, trouble, warn, type Check } from '../../core/check.ts';
+import { counted } from '../../core/count.ts';
 import { SourceError } from '../../core/errors.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { PackageLook } from '../../core/look.ts';
 import type { PackageDefinition, Registry, RelativePath } from '../../core/package.ts';
 import { judgeLook } from '../../core/plan-refresh.ts';
 import type { Source } from '../../source/source.ts';
-import { faultAdvice, placeholderAdvice, warningAdvice } from './file-advice.ts';
+import { faultAdvice, placeholderAdvice, warningAdvice, type Standing } from './file-advice.ts';
+import type { Known } from './known.ts';
 
 const area = 'files';
 
@@ -23,12 +25,17 @@ export interface FilePorts {
  * Every listed file of every enabled agent, by the rules of a refresh: one check for what is not well, whichever agents
  * it touches, and one for each agent whose package would load. The sources of a disabled agent are never read (G-11).
  */
-export async function checkFiles(registry: Registry, ports: FilePorts): Promise<Check[]> {
+export async function checkFiles(
+  registry: Registry,
+  ports: FilePorts,
+  known: Known | null,
+): Promise<Check[]> {
   const agents = [...registry.agents.values()].filter((agent) => agent.enabled);
   if (agents.length === 0) return [fine({ area, name: 'no_agent', found: 'The registry enables no agent.' })];
   const checks = checkPlaceholders(agents, ports);
   for (const agent of agents) checks.push(...(await checkAgent(agent, ports)));
-  return firstChecks(mergeAgents(checks), maxChecks);
+  const merged = mergeAgents(checks).map((check) => tellStanding(check, known));
+  return firstChecks(merged, maxChecks);
 }
 
 function checkPlaceholders(agents: readonly PackageDefinition[], { findPlaceholders }: FilePorts): Check[] {
@@ -47,7 +54,7 @@ async function checkAgent(agent: PackageDefinition, { source, maxFileBytes }: Fi
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     const finds = { area, name: 'unreadable', found: error.message, agentKeys: [agentKey] } as const;
-    return [trouble(finds, faultAdvice('unreadable'))];
+    return [trouble(finds, faultAdvice('unreadable', 'unknown'))];
   }
   if (look.root === 'trouble') return []; // Lost since the root was checked: the next run says so.
   const { faults, warnings, bundle } = judgeLook(agent, look, maxFileBytes);
@@ -62,7 +69,7 @@ async function checkAgent(agent: PackageDefinition, { source, maxFileBytes }: Fi
     .filter((warning) => !explained.has(warning))
     .map((found) => notice(found, agentKey));
   if (refusals.length > 0) return [...refusals, ...notices];
-  const found = `${agentKey}: ${bundle.files.length} of ${agent.files.length} listed files would load, ${bundle.totalSizeBytes} bytes.`;
+  const found = `${agentKey}: ${bundle.files.length} of ${counted(agent.files.length, 'listed file')} would load, ${counted(bundle.totalSizeBytes, 'byte')}.`;
   return [fine({ area, name: 'package', found, agentKeys: [agentKey] }), ...notices];
 }
 
@@ -81,7 +88,7 @@ function refusal(fault: Finding, hints: readonly Finding[], agentKey: string): C
   const code = spelling?.code ?? fault.code;
   const found = [placed(fault), ...hints.map((hint) => hint.message)].join(' ');
   const finds = { area, name: code, found, relativePath: fault.relativePath, agentKeys: [agentKey] } as const;
-  return trouble(finds, faultAdvice(code));
+  return trouble(finds, faultAdvice(code, 'unknown'));
 }
 
 function notice(warning: Finding, agentKey: string): Check {
@@ -106,4 +113,19 @@ function mergeAgents(checks: readonly Check[]): Check[] {
     merged.set(key, { ...check, agentKeys: [...before, ...check.agentKeys] });
   }
   return [...merged.values()];
+}
+
+/** A fault with what its agents have meanwhile, which is the same for all of them or left open. */
+function tellStanding(check: Check, known: Known | null): Check {
+  if (check.state !== 'trouble' || known === null) return check;
+  const standings = new Set(check.agentKeys.map((agentKey) => standingOf(agentKey, known)));
+  const [standing = 'unknown', ...others] = standings;
+  const { meaning } = faultAdvice(check.name, others.length === 0 ? standing : 'unknown');
+  return { ...check, meaning };
+}
+
+function standingOf(agentKey: string, { packages }: Known): Standing {
+  const rows = packages.flatMap(({ row }) => (row.agentKey === agentKey ? [row] : []));
+  if (rows.some((row) => row.activeNumber !== null)) return 'active';
+  return rows.every((row) => row.nextNumber === 1) ? 'no_version' : 'unknown';
 }

@@ -21,9 +21,13 @@ export function checkRoot(input: {
   readonly root: string;
   readonly look: PackageLook;
   readonly facts: RootFacts | null;
+  /** Whether this user may not even come to it. */
+  readonly isOutOfReach: boolean;
   readonly fileSystem: FileSystemFacts | null;
 }): Check[] {
-  const { root, look, facts, fileSystem } = input;
+  const { root, look, facts, isOutOfReach, fileSystem } = input;
+  if (look.root === 'trouble' && isOutOfReach)
+    return [trouble({ area, name: 'root_closed', found: look.message }, outOfReach)];
   if (look.root === 'trouble')
     return [trouble({ area, name: look.code, found: look.message }, lost[look.code])];
   if (facts !== null && !facts.mayPass) {
@@ -63,13 +67,19 @@ const lost: Readonly<Record<Extract<PackageLook, { root: 'trouble' }>['code'], A
 };
 
 const closed: Advice = {
-  meaning: 'No file below it can be read.',
-  fix: 'Run this as the user of the daemon; give that user the right to enter the folder (chmod +x).',
+  meaning: 'No file below it can be read, and none was looked at.',
+  fix: 'Run this as the user of the daemon. If it is that user, give it the right to enter and list the folder (chmod +rx).',
+  who: 'operator',
+};
+
+const outOfReach: Advice = {
+  meaning: 'Whether it is there is not known: this user may not pass through a folder above it.',
+  fix: 'Run this as the user of the daemon. If it is that user, give it the right to the folder and to those above it (chmod +rx).',
   who: 'operator',
 };
 
 const notListed: Advice = {
   meaning: 'Files are read all the same; look-alike names and conflict copies go unnoticed.',
-  fix: 'Give the user of the daemon the right to list the folder (chmod +r).',
+  fix: 'Run this as the user of the daemon. If it is that user, give it the right to list the folder (chmod +rx).',
   who: 'operator',
 };

@@ -15,7 +15,14 @@ export async function told(
 /** A check that could not be made: how it is there is not known, which is trouble enough. */
 export function notChecked(area: CheckArea, error: unknown): Check {
   const found = `This could not be checked: ${wordsOf(error)}`;
-  return trouble({ area, name: 'not_checked', found }, unknown);
+  return trouble({ area, name: 'not_checked', found }, isNotPermitted(error) ? notPermitted : unknown);
+}
+
+/** Whether an error, or what it came from, says that this user may not. */
+export function isNotPermitted(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? error.code : null;
+  return code === 'EACCES' || code === 'EPERM' || isNotPermitted(error.cause);
 }
 
 /** What an error says, in one line. */
@@ -23,8 +30,19 @@ export function wordsOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
 }
 
+/** With a capital first letter. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 const unknown = {
   meaning: 'How it is here is not known.',
   fix: 'Mend what the message names, and run this again.',
+  who: 'operator',
+} as const;
+
+const notPermitted = {
+  meaning: 'This user may not look there; the user of the daemon perhaps may.',
+  fix: 'Run this as the user of the daemon, or give this user the right to what the message names.',
   who: 'operator',
 } as const;

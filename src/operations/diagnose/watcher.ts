@@ -85,6 +85,6 @@ function checkDaemon({ host, processId, condition }: LiveDaemon): Check {
 
 const degraded: Advice = {
   meaning: 'Changes are found by the sweep alone: about a second later, none is lost.',
-  fix: 'Mend what the daemon names; then restart it.',
+  fix: 'Mend what the daemon names: it then hears of changes again by itself, without a restart.',
   who: 'operator',
 };

@@ -1,0 +1,69 @@
+import type { Settings } from '../../config/settings.ts';
+import { adminKeyPath, type MadeKey } from './setup-database.ts';
+
+/** What the banner tells beside the settings. */
+export interface BannerFacts {
+  /** Where GraphQL is asked. */
+  readonly url: string;
+  /** The admin key that this start has made, if it did. */
+  readonly madeKey: MadeKey | null;
+  /** Whether the key in the data folder opens this database. */
+  readonly keyWorks: boolean;
+  /** An agent whose active version can be asked for; null where the database lists none. */
+  readonly agentKey: string | null;
+}
+
+/** Where everything is, and one command that works as pasted. */
+export function bannerOf(settings: Settings, facts: BannerFacts): string {
+  const { url } = facts;
+  const authorization =
+    settings.auth === 'off' ? '' : ` -H "authorization: Bearer $(cat ${shellQuote(adminKeyPath(settings))})"`;
+  const body = shellQuote(JSON.stringify({ query: queryOf(facts.agentKey) }));
+  return [
+    '',
+    'agent-knowledge is running.',
+    '',
+    `  Knowledge folder   ${settings.localPath}`,
+    `  Registry           ${settings.registryPath}`,
+    `  GraphQL            ${url}`,
+    settings.auth === 'off'
+      ? '  Authentication     off (this machine only)'
+      : `  Admin key          ${keyLine(settings, facts)}`,
+    '',
+    facts.agentKey === null ? 'Ask for the packages:' : 'Ask for the active version:',
+    '',
+    `  curl -s ${url} -H 'content-type: application/json'${authorization} -d ${body}`,
+    '',
+    `Edit a file in the knowledge folder and save it: ${whatFollows(settings)}. Ctrl-C stops everything.`,
+    '',
+  ].join('\n');
+}
+
+function keyLine(settings: Settings, { madeKey, keyWorks }: BannerFacts): string {
+  const path = adminKeyPath(settings);
+  if (!keyWorks) return `none that works in ${path}: see above`;
+  if (madeKey === null) return path;
+  const { earlierPath } = madeKey;
+  return `${path} (made now${earlierPath === null ? '' : `; the earlier one is in ${earlierPath}`})`;
+}
+
+function queryOf(agentKey: string | null): string {
+  return agentKey === null
+    ? '{ packages { agentKey enabled active { knowledgeVersion } } }'
+    : `{ activeVersion(agentKey: ${JSON.stringify(agentKey)}) { knowledgeVersion checksum files { relativePath sizeBytes } } }`;
+}
+
+/** What a save comes to, by the default environment's settings. */
+function whatFollows(settings: Settings): string {
+  const environment = settings.defaultEnvironment;
+  if (!settings.watchEnvironments.includes(environment)) return `nothing is watched for ${environment}`;
+  const when = settings.settle[environment] === 'fast' ? 'at once' : 'two seconds later';
+  return settings.activate[environment] === 'manual'
+    ? `a new version is stored ${when} and waits for you to activate it`
+    : `a new version is active ${when}`;
+}
+
+/** As a shell takes it for one word, whatever it holds. */
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
