@@ -75,7 +75,7 @@ function parseWait(waitSeconds: number | null | undefined): number {
 export async function awaitRefresh(context: Context, id: string, waitSeconds: number): Promise<AttemptRow> {
   if (waitSeconds > 0) await waitPatiently(context, id, waitSeconds * 1000);
   const [attempt] = await context.database.read((queries) => findAttempts(queries, [id]));
-  if (attempt?.state === 'QUEUED' && attempt.reason === unavailableReason) {
+  if (attempt !== undefined && attempt.state !== 'DONE' && attempt.reason === unavailableReason) {
     throw noSpace(`${attempt.message ?? ''} The request is kept and carried out then.`);
   }
   if (attempt) return attempt;

@@ -72,10 +72,7 @@ export async function findAnswered(queries: Queries, ids: readonly string[]): Pr
     .select('id')
     .where('id', 'in', ids)
     .where((attempt) =>
-      attempt.or([
-        attempt('state', '=', 'DONE'),
-        attempt.and([attempt('state', '=', 'QUEUED'), attempt('reason', '=', unavailableReason)]),
-      ]),
+      attempt.or([attempt('state', '=', 'DONE'), attempt('reason', '=', unavailableReason)]),
     )
     .execute();
   return rows.map((row) => row.id);
@@ -116,7 +113,8 @@ export async function claimAttempts(
 ): Promise<AttemptRow[]> {
   const rows = await queries
     .updateTable('refresh_attempt')
-    .set({ state: 'RUNNING', daemon_id: daemonId, reason: null, message: null })
+    // What stood in the way of the attempt before stays until this one is answered: whoever waits may not have read it.
+    .set({ state: 'RUNNING', daemon_id: daemonId })
     .where('agent_key', '=', agentKey)
     .where('environment', '=', environment)
     .where('state', '=', 'QUEUED')

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RelativePath } from '../../src/core/package.ts';
 import type { LookRequest } from '../../src/source/look-steps.ts';
 import { ReaderPool, type ReaderPoolLimits } from '../../src/source/reader-pool.ts';
-import { countDescriptors, isRunning, startScript, until } from '../support/watched-processes.ts';
+import { countDescriptors, isRunning, openFiles, startScript, until } from '../support/watched-processes.ts';
 import { makeFolder, type TemporaryFolder } from '../support/source-folder.ts';
 
 /** Enough bytes that a look at them is under way for a while. */
@@ -145,7 +145,7 @@ describe('a reader that stands still', () => {
     let isAnswered = false;
     const stuck = pool.look(ask(bigNames)).finally(() => (isAnswered = true));
     const busy = await findBusy(pool);
-    await sleep(20);
+    await until(() => openFiles(busy).some((path) => path.includes('/big/')));
     process.kill(busy, 'SIGSTOP');
     expect(await pool.look(ask(['small.md']))).toMatchObject(small);
     expect(isAnswered).toBe(false);

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -42,6 +42,18 @@ export function isRunning(processId: number): boolean {
 
 export function countDescriptors(processId: number): number {
   return readdirSync(`/proc/${processId}/fd`).length;
+}
+
+/** The paths of the files and folders that a process has open now. */
+export function openFiles(processId: number): string[] {
+  const folder = `/proc/${processId}/fd`;
+  return readdirSync(folder).flatMap((descriptor) => {
+    try {
+      return readlinkSync(`${folder}/${descriptor}`);
+    } catch {
+      return []; // Closed in between.
+    }
+  });
 }
 
 /** The most memory the process has ever held, in MiB. */
