@@ -27,7 +27,7 @@ export function addPlan(program: Command, cli: Cli): void {
     example: 'plan intake_triage --no-db --json',
   })
     .addOption(environmentOption())
-    .option('--no-db', 'ask no database: every package counts as new, and no version number is known')
+    .option('--no-db', 'ask no database: every package counts as new')
     .addOption(jsonOption())
     .action((agentKey: string, options: PlanOptions) => plan(cli, agentKey, options));
 }
@@ -40,7 +40,7 @@ async function plan(cli: Cli, agentKey: string, options: PlanOptions): Promise<v
     ? await withCall(cli, async (call) => withPointer(call, name, await planHere(name, call)), {
         next: { UNAVAILABLE: withoutDatabase },
       })
-    : withoutNumber(await planHere(name, null));
+    : countedAsNew(await planHere(name, null));
   if (options.json) cli.printJson(previewJson(name, preview));
   else cli.print(...previewLines(name, preview));
   cli.exitCode = exitCodeOf(preview);
@@ -59,16 +59,12 @@ async function withPointer(
   return { ...preview, message: `${preview.message} ${active} is active; ${nameOf(preview.number)} waits.` };
 }
 
-/** Which number comes next is the database's to say, and so is whether the content is new at all. */
-function withoutNumber(preview: RefreshPreview): RefreshPreview {
+/** Without the database every package counts as new; a person must not take the number for the next one. */
+function countedAsNew(preview: RefreshPreview): RefreshPreview {
   if (preview.outcome !== 'LOADED') return preview;
-  const would = preview.activates
-    ? 'would be stored and active'
-    : 'would be stored and would wait to be activated';
   return {
     ...preview,
-    number: null,
-    message: `As a new version it ${would}. Without the database neither its number is known nor whether it is new.`,
+    message: `Counted as a new package: ${preview.message} Without the database neither the number is known nor whether it is new.`,
   };
 }
 

@@ -50,10 +50,10 @@ describe('plan without a database', () => {
       outcome: 'loaded',
       reason: null,
       message:
-        'As a new version it would be stored and active. Without the database neither its number is known nor whether it is new.',
+        'Counted as a new package: v1 would be stored and active. Without the database neither the number is known nor whether it is new.',
       faults: [],
       warnings: [],
-      knowledgeVersion: null,
+      knowledgeVersion: 'v1',
       checksum: bundleChecksum(files),
       activates: true,
       files,
