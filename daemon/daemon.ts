@@ -12,7 +12,7 @@ import type { Clock } from './clock.ts';
 import { LocalHints, type LocalHintsOptions } from './hints/local-hints.ts';
 import { LookerPool } from './looker-pool.ts';
 import type { LookReporter } from './look-steps.ts';
-import { Pause } from './pause.ts';
+import { Pause, sleepUntil } from './pause.ts';
 import { RegistryKeeper } from './registry-keeper.ts';
 import { describeRegistry, tellRegistry } from './registry-news.ts';
 import { resyncAll } from './resync.ts';
@@ -45,6 +45,9 @@ export interface DaemonOptions {
 
 /** Seconds, about, that a start waits for a database that cannot answer. */
 const startAttempts = 15;
+
+/** How long a start waits for its first looks at most. */
+const firstLooksMs = 20_000;
 
 /** How often a daemon says that it lives; dead after 15 s of silence. */
 const beatMs = 5000;
@@ -121,7 +124,9 @@ export class Daemon implements AsyncDisposable {
       daemon.#hints.run(signal),
       daemon.#root.guard.watchForever(signal),
     );
-    await Promise.race([daemon.#pool.idle(), options.stop ?? new Promise(() => undefined)]);
+    // A source that does not answer keeps nobody from watching the others.
+    const patience = sleepUntil(options.clock, firstLooksMs, signal);
+    await Promise.race([daemon.#pool.idle(), patience, options.stop ?? new Promise(() => undefined)]);
     return daemon;
   }
 

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from '../core/logger.ts';
+
+/** The exit code of a process that a second signal has ended at once. */
+export const endedAtOnce = 130;
 
 /** One Ctrl-C reaches this process from the terminal and again from npm, which passes it on. */
 const sameSignalMs = 500;
@@ -12,7 +16,7 @@ export function untilAskedToStop(): Promise<string> {
   return new Promise((resolve) => {
     let askedAt: number | null = null;
     const ask = (reason: string) => {
-      if (askedAt !== null && performance.now() - askedAt > sameSignalMs) process.exit(130);
+      if (askedAt !== null && performance.now() - askedAt > sameSignalMs) exitForSure(endedAtOnce);
       askedAt ??= performance.now();
       resolve(reason);
     };
@@ -29,6 +33,23 @@ export function untilAskedToStop(): Promise<string> {
   });
 }
 
+/**
+ * Ends this process now. `process.exit` alone waits for file calls under way, and one on a dead network share never comes
+ * back (F58): then a kill from outside ends what has not ended within a second.
+ */
+function exitForSure(code: number): never {
+  if (process.platform !== 'win32') {
+    const killer = spawn('/bin/sh', ['-c', 'sleep 1; kill -9 "$0" 2>/dev/null', String(process.pid)], {
+      detached: true,
+      stdio: 'ignore',
+      env: { PATH: '/usr/bin:/bin' },
+    });
+    killer.on('error', () => undefined);
+    killer.unref();
+  }
+  return process.exit(code);
+}
+
 /** What sysexits.h calls EX_SOFTWARE. */
 const faultOfOurs = 70;
 
@@ -40,7 +61,7 @@ export function endOnUnawaitedErrors(logger: Logger): void {
   const end = (what: string) => (error: unknown) => {
     const words = error instanceof Error ? error.stack : String(error);
     logger.error(`The process ends: ${what}.`, { errorId: uuidv7(), error: words });
-    process.exit(faultOfOurs);
+    exitForSure(faultOfOurs);
   };
   process.on('uncaughtException', end('an exception was caught by nobody'));
   process.on('unhandledRejection', end('a rejection was awaited by nobody'));
@@ -54,7 +75,7 @@ export async function endInTime(stop: Promise<string>, logger: Logger): Promise<
   await stop;
   const end = () => {
     logger.error(`The process ends: it was asked to stop and did not within ${endsWithinMs / 1000} s.`);
-    process.exit(faultOfOurs);
+    exitForSure(faultOfOurs);
   };
   setTimeout(end, endsWithinMs).unref();
 }

@@ -1,8 +1,8 @@
 import type { Settings } from '../../config/settings.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import { checkAdminKey } from './check-admin-key.ts';
-import { startPostgresPart, supervisePostgres } from './embedded-part.ts';
-import { untilAskedToStop } from './lifetime.ts';
+import { startPostgresPart, supervisePostgres, type PostgresPart } from './embedded-part.ts';
+import { endedAtOnce, untilAskedToStop } from './lifetime.ts';
 import { plainLine } from './plain-log.ts';
 import { readEnabledAgent } from './read-enabled-agent.ts';
 import { openContext } from './runtime.ts';
@@ -133,11 +133,22 @@ async function openDatabase(
     const postgres = supervisePostgres(first, dataDir, (line) => screen.tell(line));
     stack.use(postgres);
     void lock.lost.then(() => postgres.letGo());
+    process.once('exit', (code) => leaveNothing(code, postgres.part));
     const state = { up: () => postgres.up, isUp: () => postgres.isUp };
     return { adminUrl, applicationUrl, ...state, lost: lock.lost };
   } catch (error) {
     // Another start runs on it: what we have adopted is its server, which stays.
     if (!adopted) await first[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** A second Ctrl-C ends this process at once, with nobody left to stop its database in peace. */
+function leaveNothing(code: number, postgres: PostgresPart | null): void {
+  if (code !== endedAtOnce || postgres === null) return;
+  try {
+    process.kill(postgres.server.pid, 'SIGQUIT');
+  } catch {
+    // It has ended already.
   }
 }

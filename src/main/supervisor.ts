@@ -52,6 +52,11 @@ export class Supervisor<P extends Part> implements AsyncDisposable {
     return this.#part !== null;
   }
 
+  /** What runs now; null while it is away. */
+  get part(): P | null {
+    return this.#part;
+  }
+
   /** Resolves when it runs: at once, or when it is back. */
   get up(): Promise<void> {
     return this.#up.promise;

@@ -57,7 +57,7 @@ export async function requestRefresh(context: CallContext, input: RefreshRequest
       return attempt.id;
     },
   );
-  await context.queue.requestRefresh(name);
+  await context.queue.requestRefresh(name).catch(asKept);
   const daemons = await context.database.read(listLiveDaemons);
   return awaitRefresh(context, id, daemons.length > 0 ? waitSeconds : 0);
 }
@@ -82,6 +82,15 @@ export async function awaitRefresh(context: Context, id: string, waitSeconds: nu
   throw new KnowledgeError('NOT_FOUND', `The refresh ${id} is no longer kept.`);
 }
 
+/** The request is stored by now, whatever the words of a full disk say of what was refused just now (G8). */
+function asKept(error: unknown): never {
+  if (!isNoSpace(error)) throw error;
+  throw noSpace(
+    'The database has no space left on its disk. The request is kept and carried out once there is room.',
+    error,
+  );
+}
+
 /** Milliseconds after which somebody who still waits makes sure that an answer can come: the disk has room, a daemon lives. */
 const doubtAfterMs = 5000;
 
@@ -94,7 +103,7 @@ async function waitPatiently(context: Context, id: string, waitMs: number): Prom
       if ((await context.database.read(listLiveDaemons)).length === 0) return;
     } catch (error) {
       // A database that cannot answer now may answer later; one that is full will not.
-      if (isNoSpace(error) || !(error instanceof KnowledgeError)) throw error;
+      if (isNoSpace(error) || !(error instanceof KnowledgeError)) asKept(error);
     }
   }
 }

@@ -70,7 +70,8 @@ export async function startEmbeddedPostgres(options: {
   using _lock = await takeStartLock(lockFileOf(place), owner, startLockLimitMs);
   const binaries = await locateBinaries(place);
   const record = await readConnectionRecord(place.dataFolder.path);
-  const { credentials, firstStart } = await openCluster({ place, binaries, record, onLine });
+  const mayCreate = options.port === undefined;
+  const { credentials, firstStart } = await openCluster({ place, binaries, record, mayCreate, onLine });
   const [preferredPort, requiredPort] = [record?.port ?? null, options.port ?? null];
   const server = await adoptOrLaunch({ place, binaries, credentials, preferredPort, requiredPort });
   onLine(
@@ -132,17 +133,24 @@ async function openCluster({
   place,
   binaries,
   record,
+  mayCreate,
   onLine,
 }: {
   place: ClusterPlace;
   binaries: Binaries;
   record: ConnectionRecord | null;
+  mayCreate: boolean;
   onLine: (line: string) => void;
 }): Promise<{ credentials: Credentials; firstStart: boolean }> {
   const existing = await readCluster(place, binaries);
   requireRecorded(record, existing, place);
   if (existing !== null) {
     return { credentials: existing, firstStart: false };
+  }
+  if (!mayCreate) {
+    throw new Error(
+      `expected the database that ran in ${place.clusterDir}, found none. Bring it back, such as a disk that is not mounted; nothing is put in its place`,
+    );
   }
   onLine(`Creating the database in ${place.clusterDir}${place.user ? ` as user ${place.user.name}` : ''}.`);
   return { credentials: await createCluster(place, binaries), firstStart: true };
