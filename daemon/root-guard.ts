@@ -35,6 +35,8 @@ export interface RootGate {
 }
 
 export interface RootGuardOptions {
+  /** The root as the settings name it. */
+  readonly path: string;
   readonly see: () => Promise<RootSight>;
   readonly clock: Clock;
   readonly onChange: (change: RootChange) => void;
@@ -51,6 +53,9 @@ const restFactor = 9;
 /** Patience with a file system that does not answer; it is asked no second question meanwhile. */
 const answerMs = 2000;
 
+/** Questions in a row without an answer, some fifteen seconds, after which the root counts as out of reach (F58). */
+const mostUnanswered = 5;
+
 /**
  * Keeps an eye on the source's root, so that a root that is lost is never taken for deleted files (F50; `watching.md` 3.4).
  * `core/root-guard` decides; this gives it eyes, time and a voice.
@@ -63,6 +68,9 @@ export class RootGuard implements RootGate {
   #changed = Promise.withResolvers<void>();
   #stopped = false;
   #tookMs = 0;
+  /** Whether an observation is under way. */
+  #asking = false;
+  #unanswered = 0;
 
   constructor(options: RootGuardOptions) {
     this.#options = options;
@@ -112,7 +120,7 @@ export class RootGuard implements RootGate {
   async watchForever(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(this.#pauseMs(), signal).catch(() => undefined);
-      if (!signal.aborted) await this.look();
+      if (!signal.aborted) this.#judgeAnswer(await this.look());
     }
     this.#stopped = true;
     this.#tellWaiting();
@@ -123,6 +131,14 @@ export class RootGuard implements RootGate {
     if (this.#memory !== null) this.#memory = expectAnew(this.#memory);
   }
 
+  /** A root that does not answer for long is lost like one that is not there; an error of this process is not. */
+  #judgeAnswer(answered: boolean): void {
+    this.#unanswered = !answered && this.#asking ? this.#unanswered + 1 : 0;
+    if (this.#unanswered < mostUnanswered) return;
+    const { path } = this.#options;
+    this.#take({ path, folder: 'absent', code: 'ETIMEDOUT', place: null, files: new Map() });
+  }
+
   #pauseMs(): number {
     const usual = Math.max(everyMs, restFactor * this.#tookMs);
     if (this.#memory?.state !== 'suspect') return usual;
@@ -131,22 +147,30 @@ export class RootGuard implements RootGate {
 
   /** Never throws. */
   async #observe(): Promise<boolean> {
-    const { see, clock, onChange, onError } = this.#options;
+    const { see, clock, onError } = this.#options;
     const began = clock.now();
+    this.#asking = true;
     try {
       const sight = await see();
-      this.#tookMs = clock.now() - began;
-      const before = this.#memory;
-      const after = nextRoot(before, sight, clock.now());
-      this.#memory = after;
-      if (before?.state === after.state) return true;
-      onChange(changeOf(before, after));
-      this.#tellWaiting();
+      // One that has answered late at last is not left alone for nine times as long.
+      this.#tookMs = this.#unanswered > 0 ? 0 : clock.now() - began;
+      this.#take(sight);
       return true;
     } catch (error) {
       onError(error);
       return false;
+    } finally {
+      this.#asking = false;
     }
+  }
+
+  #take(sight: RootSight): void {
+    const before = this.#memory;
+    const after = nextRoot(before, sight, this.#options.clock.now());
+    this.#memory = after;
+    if (before?.state === after.state) return;
+    this.#options.onChange(changeOf(before, after));
+    this.#tellWaiting();
   }
 
   #tellWaiting(): void {

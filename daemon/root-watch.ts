@@ -33,6 +33,7 @@ export class RootWatch {
     this.#options = options;
     const { looker, identity, local, clock, logger, onAlarm = () => undefined } = options;
     this.guard = new RootGuard({
+      path: local.root,
       see: () => seeRoot(local.root, options.required()),
       clock,
       onChange: (change) => this.#onChange(change),

@@ -21,6 +21,7 @@ async function scene() {
     errors: [] as unknown[],
   };
   const guard = new RootGuard({
+    path: '/knowledge',
     clock,
     see: () => {
       world.looks.push(clock.now());
@@ -97,18 +98,30 @@ describe('the root guard', () => {
   });
 
   test('asks a file system that hangs one question, and keeps nobody waiting for it', async () => {
-    const { clock, world, guard } = await scene();
+    const { clock, world, guard, told } = await scene();
     const hanging = Promise.withResolvers<RootSight>();
     world.see = () => hanging.promise;
     const answers: unknown[] = [];
     for (let asked = 0; asked < 5; asked += 1) void guard.look().then((answer) => answers.push(answer));
-    await clock.advance(30_000);
+    await clock.advance(10_000);
     expect([guard.state, answers]).toEqual(['ok', [false, false, false, false, false]]);
+    await clock.advance(20_000);
     expect(world.looks).toHaveLength(2);
-    world.see = async () => absent;
+    // For good it is out of reach, which is one alarm and no failure of any file (F50, F58).
+    expect(guard.condition).toEqual({
+      root: 'missing',
+      rootMessage: 'The root folder "/knowledge" cannot be reached (ETIMEDOUT).',
+    });
+    world.see = async () => good;
     hanging.resolve(good);
     await clock.advance(10_000);
-    expect(guard.state).toBe('missing');
+    expect(told()).toEqual([
+      [null, 'ok', 0],
+      ['ok', 'suspect', expect.any(Number)],
+      ['suspect', 'missing', expect.any(Number)],
+      ['missing', 'returned', 30_000],
+      ['returned', 'ok', expect.any(Number)],
+    ]);
   });
 
   test('takes trouble of this process for no trouble of the root', async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { startOwnServer, type OwnServer } from '../support/own-server.ts';
 import { ask, faultsOf, startProbe, type Answer } from '../support/probe.ts';
 import { eventually, type RunningCommand } from '../support/processes.ts';
-import { childrenOf } from '../support/watched-processes.ts';
+import { childrenOf, killIfThere } from '../support/watched-processes.ts';
 
 /* The database's rows of the fault matrix, on real processes: F16–F20, F25, F26 (reliability.md 4). */
 
@@ -108,7 +108,7 @@ describe('the API and the daemon', () => {
   test('live through the server and all its backends being killed (F16)', async () => {
     await whileReading(async () => {
       const all = [own.postgres.pid, ...(await childrenOf(own.postgres.pid))];
-      for (const pid of all) process.kill(pid, 'SIGKILL');
+      for (const pid of all) killIfThere(pid);
       await own.postgres.exited;
       await own.startPostgres();
     });

@@ -11,7 +11,7 @@ import {
   type RunningCommand,
 } from '../support/processes.ts';
 import { databaseUrl, readSuperuserUrl } from '../support/test-server.ts';
-import { isRunning } from '../support/watched-processes.ts';
+import { killIfThere, isRunning } from '../support/watched-processes.ts';
 
 /* R8, F14–F18: the embedded PostgreSQL under `npm start`. */
 
@@ -84,7 +84,7 @@ test('npm start keeps its PostgreSQL to itself, brings it back from every death 
   ];
   for (const [index, { victims }] of deaths.entries()) {
     const dead = await victims();
-    for (const id of dead) process.kill(id, 'SIGKILL');
+    for (const id of dead) killIfThere(id);
     await started.until(
       new RegExp(`(PostgreSQL ended[\\s\\S]*PostgreSQL is back\\.[\\s\\S]*){${index + 1}}`),
       60_000,
@@ -225,7 +225,7 @@ if (isLong)
       const server = await ready(started);
       await started.until(/v1 is active/);
       for (let round = 1; round <= 6; round += 1) {
-        for (const id of await serverProcesses()) process.kill(id, 'SIGKILL');
+        for (const id of await serverProcesses()) killIfThere(id);
         await started.until(new RegExp(`(PostgreSQL is back\\.[\\s\\S]*){${round}}`), 90_000);
         await eventually(
           () => askGraphql<{ activeVersion: { knowledgeVersion: string } }>(server, activeVersion),

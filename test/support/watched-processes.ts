@@ -62,6 +62,15 @@ export function peakMemoryMib(processId: number): number {
   return Number(kib) / 1024;
 }
 
+/** Kills with -9, of several that die of each other, also one that has ended already. */
+export function killIfThere(processId: number): void {
+  try {
+    process.kill(processId, 'SIGKILL');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ESRCH') throw error;
+  }
+}
+
 /** Waits until it is so; fails after `limitMs`. */
 export async function until(isSo: () => boolean, limitMs = 10_000): Promise<void> {
   const end = performance.now() + limitMs;
