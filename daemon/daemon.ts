@@ -1,6 +1,6 @@
 import { backOffMs } from '../src/core/back-off.ts';
 import type { DaemonCondition } from '../src/core/daemon-condition.ts';
-import { KnowledgeError } from '../src/core/errors.ts';
+import { KnowledgeError, messageOf } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { SettleTimes } from '../src/core/settle-window.ts';
 import type { RegistryInForce } from '../src/operations/accept-registry.ts';
@@ -173,7 +173,7 @@ export class Daemon implements AsyncDisposable {
       if (failures > 0) logger.warn('the heartbeat goes on', { failures });
       return true;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       if (failures === 0) logger.error(`the heartbeat failed: ${message}`);
       return false;
     }
@@ -280,7 +280,7 @@ export class Daemon implements AsyncDisposable {
       await work();
     } catch (error) {
       if (this.#pool.space.raise(error)) return;
-      this.#options.logger.error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.logger.error(`${what}: ${messageOf(error)}`);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import { reach } from '../src/core/failpoint.ts';
 import type { RootState } from '../src/core/daemon-condition.ts';
@@ -19,7 +20,8 @@ import {
 import { refuseRefresh } from '../src/operations/refuse-refresh.ts';
 import type { Source } from '../src/source/source.ts';
 import { findHalfWritten } from '../src/operations/find-half-written.ts';
-import { LookAgain, NothingToLookAt, type LookSteps } from './package-looker.ts';
+import { LookAgain, NothingToLookAt } from './look-endings.ts';
+import type { LookSteps } from './package-looker.ts';
 import type { RegistryKeeper } from './registry-keeper.ts';
 import { checkRoot, rootFindings } from './root-check.ts';
 import type { RootGate } from './root-guard.ts';
@@ -165,10 +167,6 @@ async function refuseForRoot(
     await refuseRefresh(context, attempts, { outcome: 'FAILED', ...rootFindings(root.trouble) });
   }
   throw new NothingToLookAt();
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function unknownFault(agentKey: string): Finding {

@@ -8,6 +8,7 @@ import { suspicionWaitsMs } from '../src/core/suspicion.ts';
 import type { LookTrigger, OpenLook } from '../src/operations/refresh-knowledge.ts';
 import { Aftershock } from './aftershock.ts';
 import type { Clock } from './clock.ts';
+import { LookAgain, NothingToLookAt } from './look-endings.ts';
 import { sleepUntil } from './pause.ts';
 
 /** What a package's looker can do to the world; the daemon binds it to one package. */
@@ -36,16 +37,6 @@ export interface FoundLook {
   readonly extraWarnings: readonly Finding[];
   /** The number of the version before, where this look shows that it may lack half of one change. */
   readonly possiblyTorn: number | null;
-}
-
-/** A look came to nothing through no fault of its package: it is begun anew, with the same trigger. */
-export class LookAgain extends Error {
-  override readonly name = 'LookAgain';
-}
-
-/** There is nothing to look at, by the registry or the root; whoever asked has been answered. */
-export class NothingToLookAt extends Error {
-  override readonly name = 'NothingToLookAt';
 }
 
 /** Hints that something did change; the others only ask, and must not keep a package from ever being quiet. */

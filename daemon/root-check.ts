@@ -3,7 +3,7 @@ import { SourceError } from '../src/core/errors.ts';
 import type { PackageLook } from '../src/core/look.ts';
 import type { PackageDefinition } from '../src/core/package.ts';
 import type { RootTrouble } from '../src/core/root-guard.ts';
-import { LookAgain } from './package-looker.ts';
+import { LookAgain } from './look-endings.ts';
 import type { RootGate } from './root-guard.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { messageOf } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { Context } from '../src/operations/context.ts';
 import type { Looker } from '../src/operations/refresh-knowledge.ts';
@@ -60,8 +61,4 @@ export class RootWatch {
     this.#options.onNews();
     if (change.from !== null && change.to === 'ok') this.#options.onReturned();
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

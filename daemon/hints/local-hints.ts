@@ -1,3 +1,4 @@
+import { messageOf } from '../../src/core/errors.ts';
 import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import pLimit from 'p-limit';
 import type { FolderEvent } from '../../src/core/folder-event.ts';
@@ -207,8 +208,4 @@ export class LocalHints {
   #nameOf(path: string): string {
     return relative(this.#options.root, path).split(sep).join(posix.sep);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { KnowledgeError, SourceError } from '../core/errors.ts';
+import { KnowledgeError, SourceError, messageOf } from '../core/errors.ts';
 import type { CliDeps } from './cli.ts';
 import { printable } from './output/printable.ts';
 
@@ -17,10 +17,6 @@ export function reportError(error: unknown, deps: CliDeps): number {
   deps.stderr(`agent-knowledge: ${printable(messageOf(error))}\n`);
   if (!isExpected(error)) deps.stderr(`${error instanceof Error ? error.stack : ''}\n`);
   return error instanceof KnowledgeError && error.code === 'BAD_USER_INPUT' ? wrongUsage : 1;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function isExpected(error: unknown): boolean {

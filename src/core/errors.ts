@@ -45,3 +45,8 @@ export class SourceError extends Error {
     this.next = next;
   }
 }
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { KnowledgeError } from '../core/errors.ts';
+import { KnowledgeError, messageOf } from '../core/errors.ts';
 
 /** Listens and answers the port; throws in words for the one who set host and port. */
 export async function listen(
@@ -27,6 +27,6 @@ function explain(error: unknown, host: string, port: number): string {
     case 'ENOTFOUND':
       return `${host} is no address of this machine. Set AGENT_KNOWLEDGE_HOST to one that is, such as 127.0.0.1.`;
     default:
-      return `Listening on ${host}, port ${port}, failed: ${error instanceof Error ? error.message : String(error)}`;
+      return `Listening on ${host}, port ${port}, failed: ${messageOf(error)}`;
   }
 }

@@ -7,7 +7,10 @@ import { reasonOf } from '../store/embedded-postgres/plain-words.ts';
 import { adminKeyPath } from './setup-database.ts';
 
 /** What is wrong with the key in the data folder's file, as a sentence; null where this database knows it. */
-export async function checkAdminKey(settings: Settings, context: Context): Promise<string | null> {
+export async function checkAdminKey(
+  settings: Settings,
+  context: Pick<Context, 'database' | 'clock'>,
+): Promise<string | null> {
   const path = adminKeyPath(settings);
   let key: string;
   try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { KnowledgeError } from '../core/errors.ts';
+import { KnowledgeError, messageOf } from '../core/errors.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { Supervisor, type Part } from './supervisor.ts';
 
@@ -20,7 +20,7 @@ export async function startPostgresPart(dataDir: string, port?: number): Promise
     };
   } catch (error) {
     // Its words are for a person already; a stack trace would bury them.
-    throw new KnowledgeError('UNAVAILABLE', error instanceof Error ? error.message : String(error), {
+    throw new KnowledgeError('UNAVAILABLE', messageOf(error), {
       cause: error,
     });
   }

@@ -1,11 +1,12 @@
 import type { Settings } from '../../config/settings.ts';
 import { KnowledgeError } from '../core/errors.ts';
+import { Database } from '../store/database.ts';
 import { checkAdminKey } from './check-admin-key.ts';
 import { startPostgresPart, supervisePostgres, type PostgresPart } from './embedded-part.ts';
 import { endedAtOnce, untilAskedToStop } from './lifetime.ts';
 import { plainLine } from './plain-log.ts';
 import { readEnabledAgent } from './read-enabled-agent.ts';
-import { openContext } from './runtime.ts';
+import { policyOf } from './policy.ts';
 import { offerSample } from './sample.ts';
 import { Screen } from './screen.ts';
 import { setUpDatabase, type MadeKey } from './setup-database.ts';
@@ -103,7 +104,8 @@ async function welcome(
   start: { readonly database: StartDatabase; readonly madeKey: MadeKey | null; readonly url: string },
 ): Promise<void> {
   const { url, madeKey } = start;
-  await using context = await openContext(settings, start.database.applicationUrl);
+  await using database = await Database.open({ url: start.database.applicationUrl, maxConnections: 1 });
+  const context = { database, policy: policyOf(settings), clock: () => new Date() };
   const trouble = settings.auth === 'required' ? await checkAdminKey(settings, context) : null;
   const agentKey = await readEnabledAgent(context);
   if (trouble !== null) screen.showLostKey(trouble);

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/errors.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs } from '../core/back-off.ts';
 
@@ -109,7 +110,7 @@ export class Supervisor<P extends Part> implements AsyncDisposable {
         return this.#part;
       } catch (error) {
         if (this.#stopping.signal.aborted) return null;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         failures += 1;
         if (failures === maxFailures) {
           this.#giveUp(`${name} did not come back in ${failures} attempts: ${reason}`);

@@ -10,7 +10,10 @@ import { isExpired } from './manage-keys.ts';
  * Who a bearer key belongs to. Throws `UNAUTHENTICATED` in the same words for a key that is garbled, unknown, wrong,
  * expired or revoked, after the same work (T1, T29).
  */
-export async function authenticate(context: Context, bearer: string): Promise<Caller> {
+export async function authenticate(
+  context: Pick<Context, 'database' | 'clock'>,
+  bearer: string,
+): Promise<Caller> {
   const { keyId, secret } = splitKey(bearer);
   const now = context.clock();
   const key = await context.database.read((queries) => findKey(queries, keyId));

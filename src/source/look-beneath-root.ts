@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceError } from '../core/errors.ts';
 import { reach } from '../core/failpoint.ts';
@@ -6,8 +5,8 @@ import { quote } from '../core/quote.ts';
 import { readSignature, type ReadFile, type View } from './listed-file.ts';
 import type { LookRequest, LookStep } from './look-steps.ts';
 import { Neighbours } from './neighbours.ts';
-import { openRootByPath } from './place-by-path.ts';
-import { openRootByDescriptor, type Place } from './place.ts';
+import { openRootHere } from './open-root-here.ts';
+import type { Place } from './place.ts';
 import { readPatiently, type Patience } from './read-patiently.ts';
 import { endRoot, openRoot } from './root-end.ts';
 
@@ -20,7 +19,7 @@ export interface LookHabits {
 }
 
 const usualHabits: LookHabits = {
-  openRoot: existsSync('/proc/self/fd') ? openRootByDescriptor : openRootByPath,
+  openRoot: openRootHere,
   rereadMs: [0, 5, 20, 60, 150],
   patience: { pausesMs: [50, 150, 400], sleep },
 };

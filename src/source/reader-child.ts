@@ -2,7 +2,7 @@
  * The process that opens the files of a source, so that a file or a disk that never answers can be killed together
  * with it (K-006, findings 4 and 5). It knows nothing but what a request says, and ends with its parent.
  */
-import { SourceError } from '../core/errors.ts';
+import { SourceError, messageOf } from '../core/errors.ts';
 import { lookBeneathRoot } from './look-beneath-root.ts';
 import type { LookRequest } from './look-steps.ts';
 import type { FromReader } from './reader-process.ts';
@@ -20,7 +20,7 @@ async function look(request: LookRequest): Promise<void> {
     for await (const step of lookBeneathRoot(request)) await send(step);
   } catch (error) {
     const next = error instanceof SourceError ? error.next : 'retry';
-    await send({ kind: 'failed', next, message: error instanceof Error ? error.message : String(error) });
+    await send({ kind: 'failed', next, message: messageOf(error) });
   }
 }
 

@@ -1,4 +1,4 @@
-import { KnowledgeError } from '../core/errors.ts';
+import { KnowledgeError, messageOf } from '../core/errors.ts';
 import { noSpace } from '../core/no-space.ts';
 import { describeDatabase, whyUnreachable } from './database-place.ts';
 
@@ -23,7 +23,7 @@ export function isRetryable(error: unknown): boolean {
 export function asKnowledgeError(error: unknown): unknown {
   if (error instanceof KnowledgeError) return error;
   if (isDiskFull(error)) return noSpace(diskFull, error);
-  const text = unavailableText(sqlState(error), error instanceof Error ? error.message : String(error));
+  const text = unavailableText(sqlState(error), messageOf(error));
   if (text === null) return error;
   return new KnowledgeError('UNAVAILABLE', text, { details: { retryAfterMs }, cause: error });
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { KnowledgeError } from '../core/errors.ts';
+import { KnowledgeError, messageOf } from '../core/errors.ts';
 import { locateBinaries, type Binaries } from './embedded-postgres/binaries.ts';
 import { settleClusterPlace, type ClusterPlace } from './embedded-postgres/cluster-place.ts';
 import { createCluster, readCluster } from './embedded-postgres/cluster.ts';
@@ -112,7 +112,7 @@ export async function findClusterFolders(
 
 /** Its words are for a person already; whoever may not read it is told who may. */
 function unreadableRecord(error: unknown): KnowledgeError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const mayNot = error instanceof Error && codeOf(error.cause) === 'EACCES';
   const advice = mayNot
     ? '. Run this as the user who runs "npm start", or set AGENT_KNOWLEDGE_DATABASE_URL.'

@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { runMigrations as runQueueMigrations } from 'graphile-worker';
 import { Client } from 'pg';
-import { KnowledgeError } from '../core/errors.ts';
+import { KnowledgeError, messageOf } from '../core/errors.ts';
 import { asSetupError, sqlState } from './database-errors.ts';
 import { migrations } from './migrations/index.ts';
 import { openPool, startupOptions } from './pool.ts';
@@ -73,7 +73,7 @@ export async function isMigrated(url: string): Promise<boolean> {
 }
 
 function mayNotMigrate(error: unknown): KnowledgeError {
-  const found = error instanceof Error ? error.message : String(error);
+  const found = messageOf(error);
   return new KnowledgeError(
     'UNAVAILABLE',
     `The administrator's login may not migrate this database: ${found}. It must be a superuser, or own the database and be allowed to create roles.`,

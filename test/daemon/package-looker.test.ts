@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LookAgain, PackageLooker, type FoundLook, type LookSteps } from '../../daemon/package-looker.ts';
+import { LookAgain } from '../../daemon/look-endings.ts';
+import { PackageLooker, type FoundLook, type LookSteps } from '../../daemon/package-looker.ts';
 import { sha256 } from '../../src/core/checksum.ts';
 import { SourceError } from '../../src/core/errors.ts';
 import type { PackageLook } from '../../src/core/look.ts';

@@ -32,27 +32,16 @@ function keeperOf(read: () => Buffer, clock: FakeClock) {
   return { keeper, reads: () => reads };
 }
 
-/** Moves time on until a promise is settled, which real database work stands between. */
-async function during<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
-  const state = { over: false };
-  const settled = () => {
-    state.over = true;
-  };
-  work.then(settled, settled);
-  while (!state.over) await clock.advance(20);
-  return work;
-}
-
 test('a registry that is written all the time makes no queue of readings: whoever asks afterwards is answered soon', async () => {
   const clock = new FakeClock();
   let flips = 0;
   let text = () => registry(`flip ${(flips += 1)}`);
   const { keeper, reads } = keeperOf(() => text(), clock);
   const asked = Array.from({ length: 200 }, () => keeper.look());
-  await during(clock, Promise.race(asked));
+  await clock.during(Promise.race(asked));
   text = () => registry('at rest');
   const before = reads();
-  const now = await during(clock, keeper.look());
+  const now = await clock.during(keeper.look());
   expect(now.registry?.registryVersion).toBe('at rest');
   expect(reads() - before).toBeLessThan(10);
   await Promise.all(asked);
@@ -62,6 +51,6 @@ test('a registry counts when two readings a moment apart agree, so that a half-w
   const clock = new FakeClock();
   const texts = [registry('2').subarray(0, 20), registry('2').subarray(0, 30), registry('2')];
   const { keeper } = keeperOf(() => (texts.length > 1 ? texts.shift() : texts[0]) ?? registry('2'), clock);
-  const found = await during(clock, keeper.look());
+  const found = await clock.during(keeper.look());
   expect(found).toMatchObject({ faults: [], registry: { registryVersion: '2' } });
 });

@@ -36,7 +36,7 @@ function daemonOf(id: string, time: Clock = clock) {
     /** Puts this into the file and lets the daemon read it; answers what the daemon then takes to be in force. */
     async reads(next: string | null) {
       text = next;
-      return time === clock ? during(keeper.look()) : keeper.look();
+      return time === clock ? clock.during(keeper.look()) : keeper.look();
     },
     keeper,
     leave: () => leaveDaemon(context, looker),
@@ -49,17 +49,6 @@ function daemonOf(id: string, time: Clock = clock) {
         ),
       ),
   };
-}
-
-/** Moves time on until a promise is settled, which real database work stands between. */
-async function during<T>(work: Promise<T>): Promise<T> {
-  const state = { over: false };
-  const settled = () => {
-    state.over = true;
-  };
-  work.then(settled, settled);
-  while (!state.over) await clock.advance(20);
-  return work;
 }
 
 const registry = (version: string) => JSON.stringify({ ...document(), registry_version: version });

@@ -30,6 +30,17 @@ export class FakeClock implements Clock {
     this.#now = end;
     await settle();
   }
+
+  /** Moves time on until a promise is settled, which real database work stands between. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const state = { over: false };
+    const settled = () => {
+      state.over = true;
+    };
+    work.then(settled, settled);
+    while (!state.over) await this.advance(20);
+    return work;
+  }
 }
 
 /** Lets every promise that can go on do so. */

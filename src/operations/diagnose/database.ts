@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts';
 import { fine, trouble, warn, type Advice, type Check } from '../../core/check.ts';
 import { sqlState } from '../../store/database-errors.ts';
 import { whyUnreachable } from '../../store/database-place.ts';
@@ -12,7 +13,7 @@ const maxClockDifferenceMs = 2000;
 /** Why the server does not answer, and who mends it. */
 export function checkUnreachable(place: string, error: unknown): Check {
   const state = sqlState(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const known = whyUnreachable(state);
   const why = known ?? `it does not answer (${message})`;
   // The system's words are about the way there, SQLSTATEs about what the server said.

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts';
 import { trouble, type Check, type CheckArea } from '../../core/check.ts';
 
 /** The checks, or, where they could not be made, one that says why: what is broken never hides the rest. */
@@ -27,7 +28,7 @@ export function isNotPermitted(error: unknown): boolean {
 
 /** What an error says, in one line. */
 export function wordsOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
+  return messageOf(error).replaceAll(/\s+/g, ' ');
 }
 
 /** With a capital first letter. */

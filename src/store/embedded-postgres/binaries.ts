@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts';
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -104,7 +105,7 @@ async function tryOut(native: string, user: SystemUser | null): Promise<Binaries
     const version = await readVersion(postgres, user);
     return { initdb, postgres, pgCtl, version, majorVersion: String(Number.parseInt(version, 10)) };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

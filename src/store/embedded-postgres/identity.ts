@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts';
 import { Client } from 'pg';
 import type { Credentials, RoleName } from './credentials.ts';
 import { codeOf } from './plain-words.ts';
@@ -39,7 +40,7 @@ async function askAsSuperuser(
   try {
     return await askIdentity(credentials, 'superuser', port);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const hint =
       codeOf(error) === wrongPassword
         ? '. The password recorded with the database is not the one it has; bring back the one it was created with'

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts';
 const reasonsByCode: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'the operating system does not permit it to this user',
@@ -22,7 +23,7 @@ export function troubleWith(attempt: string, error: unknown): Error {
 
 /** Why a step failed: in plain words with the system's own behind, or in the system's own where there are no others. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const reason = reasonsByCode[codeOf(error) ?? ''];
   return reason === undefined ? message : `${reason} (${message})`;
 }
