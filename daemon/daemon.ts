@@ -64,6 +64,8 @@ export class Daemon implements AsyncDisposable {
   readonly #hints: LocalHints;
   readonly #root: RootWatch;
   readonly #stop = new AbortController();
+  /** The registry as it was last told of: looks may be asked for while one is under way, and share its result. */
+  #toldRegistry: RegistryInForce | null = null;
   /** The heartbeat's: cut short when there is something to say. */
   readonly #beatPause: Pause;
   /** Whether a full look is asked for while one is under way. */
@@ -109,7 +111,7 @@ export class Daemon implements AsyncDisposable {
     const daemon = new Daemon(options);
     await daemon.#patiently(() => daemon.#beat());
     await daemon.#patiently(() => daemon.#registry.look());
-    daemon.#tellRegistry(null);
+    daemon.#tellRegistry();
     await daemon.#root.guard.look();
     await daemon.#patiently(() => daemon.#root.tell());
     daemon.#watch();
@@ -241,10 +243,10 @@ export class Daemon implements AsyncDisposable {
 
   async #lookAtRegistry(): Promise<void> {
     await this.#guard('The registry could not be looked at', async () => {
-      const before = this.#registry.inForce;
-      const now = await this.#registry.look();
-      this.#tellRegistry(before);
-      if (now.registry?.checksum === before.registry?.checksum) return;
+      await this.#registry.look();
+      const before = this.#toldRegistry;
+      const now = this.#tellRegistry();
+      if (now.registry?.checksum === before?.registry?.checksum) return;
       this.#watch();
       this.#root.startAnew();
       this.#hintAll('registry');
@@ -257,13 +259,18 @@ export class Daemon implements AsyncDisposable {
     this.#hintAll('sweep');
   }
 
-  #tellRegistry(before: RegistryInForce | null): void {
-    const { logger, registry } = this.#options;
-    const now = this.#registry.inForce;
+  /** Tells what is new since it was last told, once; answers what is in force. */
+  #tellRegistry(): RegistryInForce {
+    const { logger, registry, onAlarm } = this.#options;
+    const [before, now] = [this.#toldRegistry, this.#registry.inForce];
+    if (now === before) return now;
+    this.#toldRegistry = now;
     tellRegistry(logger, { path: registry.path, before, now });
-    if (before === null || !now.changed) return;
-    logger.info(describeRegistry(now));
-    this.#options.onAlarm?.(describeRegistry(now));
+    if (before !== null && now.changed) {
+      logger.info(describeRegistry(now));
+      onAlarm?.(describeRegistry(now));
+    }
+    return now;
   }
 
   #watch(): void {

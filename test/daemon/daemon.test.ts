@@ -1,9 +1,10 @@
-import { appendFile, mkdir, mkdtemp, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Daemon } from '../../daemon/daemon.ts';
 import { systemClock } from '../../daemon/clock.ts';
+import type { Logger } from '../../src/core/logger.ts';
 import { settleTimes } from '../../src/core/settle-window.ts';
 import { makeLooker } from '../../src/operations/looker.ts';
 import { activateVersion } from '../../src/operations/activate-version.ts';
@@ -14,6 +15,7 @@ import { openLocalSource } from '../../src/source/local-source.ts';
 import { readRegistryFile, statPrint } from '../../src/source/registry-file.ts';
 import { JobQueue } from '../../src/store/job-queue.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { recordingLogger } from '../support/graphql.ts';
 import { eventually } from '../support/processes.ts';
 
 const silent = {
@@ -68,7 +70,7 @@ async function writeRegistry(agents: Record<string, AgentSpec>): Promise<void> {
 
 /** A daemon of its own queue on the real folder and database, settling fast; `change` overrides what a test is about. */
 async function startDaemon(
-  change: { watcher?: boolean; sweepMs?: number; resyncSeconds?: number } = {},
+  change: { watcher?: boolean; sweepMs?: number; resyncSeconds?: number; logger?: Logger } = {},
 ): Promise<Daemon> {
   const queue = stack.use(await JobQueue.open(database.applicationUrl));
   const context = { ...database.context(), queue };
@@ -79,7 +81,7 @@ async function startDaemon(
     looker,
     identity: { host: 'test', processId: process.pid },
     source,
-    logger: silent,
+    logger: change.logger ?? silent,
     clock: systemClock,
     watchEnvironments: ['production'],
     settleTimes: () => settleTimes.fast,
@@ -167,6 +169,31 @@ describe('the daemon', () => {
     await startDaemon();
     await appendFile(file('core'), 'after the restart\n');
     await reaches(4);
+  });
+
+  test('tells of a refused registry and of its end once each, however many nets and requests see it', async () => {
+    await writeRegistry({ triage: {} });
+    const logger = recordingLogger();
+    // The timer alone, so that a request is what sees the file first.
+    await startDaemon({ watcher: false, resyncSeconds: 1, logger });
+    const good = await readFile(registryPath(), 'utf8');
+    const told = () => logger.lines.map((line) => line.message).filter((text) => /registry/.test(text));
+    for (let round = 1; round <= 3; round += 1) {
+      await writeFile(registryPath(), '{');
+      const refused = await requestRefresh(database.context(), { agentKey: 'triage' });
+      expect(refused).toMatchObject({ outcome: 'REGISTRY_REJECTED' });
+      await eventually(
+        async () => told(),
+        (texts) => texts.filter((text) => text.startsWith('registry refused')).length >= round,
+      );
+      await writeFile(registryPath(), good);
+      await eventually(
+        async () => told(),
+        (texts) => texts.filter((text) => text === 'the registry is accepted again').length >= round,
+      );
+    }
+    expect(told().filter((text) => text.startsWith('registry refused'))).toHaveLength(3);
+    expect(told().filter((text) => text === 'the registry is accepted again')).toHaveLength(3);
   });
 
   test('leaves a rollback alone however often the timer looks, and goes on with the next number (R3, G-07)', async () => {
