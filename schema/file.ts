@@ -1,3 +1,4 @@
+import { exactText } from '../src/core/exact-text.ts';
 import { builder } from './builder.ts';
 import type { FileRow } from './rows.ts';
 
@@ -21,14 +22,7 @@ export const KnowledgeFile = builder.objectRef<FileRow>('KnowledgeFile').impleme
       complexity: { field: 50 },
       description:
         'Its text. Encoded as UTF-8 it gives exactly the captured bytes, a byte-order mark included, so its checksum can be checked. Needs the scope `knowledge:read` wherever it is asked for.',
-      resolve: async (file, _args, { loaders }) => decode(await loaders.contents.load(file)),
+      resolve: async (file, _args, { loaders }) => exactText(await loaders.contents.load(file)),
     }),
   }),
 });
-
-/** Byte-order mark kept, nothing repaired: what is decoded here must encode to the same bytes again. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decode(bytes: Uint8Array): string {
-  return utf8.decode(bytes);
-}

@@ -9,6 +9,7 @@ import {
   readPackageOf,
   readStatuses,
 } from '../src/operations/read-knowledge.ts';
+import { writeUnifiedDiffs, type FileComparison } from '../src/operations/read-version-diff.ts';
 import type { FileRow, PackageName, PackageRow, SourceStatusRow, VersionRow } from './rows.ts';
 
 export interface VersionName extends PackageName {
@@ -24,16 +25,21 @@ export interface Loaders {
   readonly statuses: DataLoader<PackageName, SourceStatusRow | null>;
   /** The exact bytes of a file of a manifest. */
   readonly contents: DataLoader<FileRow, Uint8Array>;
+  /** Unified diffs; what they read counts as content of the answer. */
+  readonly unifiedDiffs: DataLoader<FileComparison, string>;
 }
 
 /** Bytes of content that one answer holds at most: as many as the largest package (T34). */
 export const maxContentBytes = 16 * 1024 * 1024;
+/** Unified diffs that one answer holds at most: as many as the largest package has files. */
+export const maxUnifiedDiffs = 200;
 
 /**
  * The loaders of one request. They gather what is asked for in the same moment and remember nothing afterwards: in a
  * document with several mutations each one must see what those before it have done.
  */
 export function createLoaders(call: CallContext): Loaders {
+  const contents = createContentLoader(call);
   return {
     packages: loader((names) => loadPackages(call, names)),
     versions: loader(async (names) => {
@@ -48,7 +54,8 @@ export function createLoaders(call: CallContext): Loaders {
       const rows = await readStatuses(call, names);
       return pick(new Map(rows.map((row) => [packageKey(row), row])), names.map(packageKey));
     }),
-    contents: createContentLoader(call),
+    contents,
+    unifiedDiffs: createDiffLoader(contents),
   };
 }
 
@@ -60,6 +67,16 @@ function createContentLoader(call: CallContext): Loaders['contents'] {
     if (answered > maxContentBytes) throw tooMuchContent(answered);
     const contents = await readContents(call, [...new Set(files.map((file) => file.checksum))]);
     return files.map((file) => contents.get(file.checksum) ?? missingContent(file.checksum));
+  });
+}
+
+/** Each one may take a while to compute, so their number is bounded before the first content is read (G16). */
+function createDiffLoader(contents: Loaders['contents']): Loaders['unifiedDiffs'] {
+  let answered = 0;
+  return loader(async (comparisons) => {
+    answered += comparisons.length;
+    if (answered > maxUnifiedDiffs) throw tooManyDiffs(answered);
+    return writeUnifiedDiffs(comparisons, (file) => contents.load(file));
   });
 }
 
@@ -96,8 +113,16 @@ function versionKey(name: VersionName): string {
 function tooMuchContent(bytes: number): KnowledgeError {
   return new KnowledgeError(
     'BAD_USER_INPUT',
-    `One answer holds at most ${maxContentBytes} bytes of content; this one would hold ${bytes} or more. Ask for fewer versions.`,
+    `One answer holds at most ${maxContentBytes} bytes of content; this one would hold ${bytes} or more. Ask for fewer versions; a \`unified\` counts as both contents that it compares.`,
     { details: { maxContentBytes } },
+  );
+}
+
+function tooManyDiffs(count: number): KnowledgeError {
+  return new KnowledgeError(
+    'BAD_USER_INPUT',
+    `One answer holds at most ${maxUnifiedDiffs} unified diffs; this one would hold ${count} or more. Compare fewer versions at once.`,
+    { details: { maxUnifiedDiffs } },
   );
 }
 
