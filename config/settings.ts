@@ -1,9 +1,27 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import {
+  isNear,
+  isPostgresUrl,
+  isWebUrl,
+  list,
+  perEnvironment,
+  spread,
+  webhookSecret,
+  whole,
+} from './setting-kinds.ts';
 
 /** How long a package must be quiet before it is captured. */
 export type SettleMode = 'fast' | 'settled';
 export type ActivateMode = 'auto' | 'manual';
+
+/** Where signed notices go. */
+export interface Webhook {
+  /** A secret but for its host: path, query and credentials often let in whoever knows them. */
+  readonly url: string;
+  /** The bytes that notices are signed with. */
+  readonly secret: Uint8Array;
+}
 
 /** Everything that can be set from outside, checked and with its defaults; frozen. */
 export interface Settings {
@@ -32,6 +50,8 @@ export interface Settings {
   readonly publicUrl: string | null;
   readonly auth: 'required' | 'off';
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** Where signed notices go; null: nobody is told. */
+  readonly webhook: Webhook | null;
   /** Variables that are set and do nothing: misspelt, or of a later version. */
   readonly idle: readonly string[];
 }
@@ -64,8 +84,9 @@ const secretNames = new Set([
 /** Known to the interface, without effect in this version. */
 const laterNames = new Set(
   `GRAPH_DRIVE_ID GRAPH_ROOT GRAPH_SITE_URL GRAPH_LIBRARY GRAPH_SHARING_LINK GRAPH_CLOUD GRAPH_BASE_URL GRAPH_AUTHORITY
-  GRAPH_TOKEN GRAPH_POLL_SECONDS DAEMON_PORT OIDC_ISSUER OIDC_AUDIENCE RATE_LIMIT CHECKPOINT_PATH WEBHOOK_URL
-  WEBHOOK_SECRET`.split(/\s+/),
+  GRAPH_TOKEN GRAPH_POLL_SECONDS DAEMON_PORT OIDC_ISSUER OIDC_AUDIENCE RATE_LIMIT CHECKPOINT_PATH`.split(
+    /\s+/,
+  ),
 );
 
 const environmentName = z
@@ -107,6 +128,8 @@ const shape = {
   PUBLIC_URL: z.string().refine(isWebUrl, 'an address like https://knowledge.example.org').optional(),
   AUTH: z.enum(['required', 'off'], 'required or off').default('required'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error'], 'debug, info, warn or error').default('info'),
+  WEBHOOK_URL: z.string().refine(isWebUrl, 'an address like https://hooks.example.org/knowledge').optional(),
+  WEBHOOK_SECRET: webhookSecret().optional(),
 };
 
 /**
@@ -153,6 +176,10 @@ export function loadSettings(
     publicUrl: values.PUBLIC_URL ?? null,
     auth: values.AUTH,
     logLevel: values.LOG_LEVEL,
+    webhook:
+      values.WEBHOOK_URL === undefined || values.WEBHOOK_SECRET === undefined
+        ? null
+        : { url: values.WEBHOOK_URL, secret: values.WEBHOOK_SECRET },
     idle: Object.keys(given)
       .filter((name) => !(name in shape))
       .map(
@@ -183,20 +210,6 @@ function unknown(name: string): string {
   return nearest === undefined ? 'unknown' : `unknown; did you mean ${prefix}${nearest}?`;
 }
 
-/** Whether at most so many letters added, dropped, exchanged or swapped with the next make one word of the other. */
-function isNear(from: string, to: string, edits: number): boolean {
-  if (from === to || edits === 0) return from === to;
-  const [dropped, added] = [from.slice(1), to.slice(1)];
-  if (from[0] === to[0]) return isNear(dropped, added, edits);
-  const isSwapped = from[0] === to[1] && from[1] === to[0];
-  return (
-    isNear(dropped, to, edits - 1) ||
-    isNear(from, added, edits - 1) ||
-    isNear(dropped, added, edits - 1) ||
-    (isSwapped && isNear(dropped.slice(1), added.slice(1), edits - 1))
-  );
-}
-
 /** Faults that no single variable shows. */
 function findContradictions(settings: Settings, given: Record<string, string | undefined>): string[] {
   const faults: string[] = [];
@@ -222,6 +235,14 @@ function findContradictions(settings: Settings, given: Record<string, string | u
   if (settings.databaseAdminUrl !== null && settings.databaseUrl === null) {
     faults.push(`${prefix}DATABASE_ADMIN_URL: needs ${prefix}DATABASE_URL beside it`);
   }
+  // One that is there and faulty has been told already.
+  for (const [name, other] of [
+    ['WEBHOOK_URL', 'WEBHOOK_SECRET'],
+    ['WEBHOOK_SECRET', 'WEBHOOK_URL'],
+  ] as const) {
+    if (given[name] !== undefined && given[other] === undefined)
+      faults.push(`${prefix}${name}: needs ${prefix}${other} beside it`);
+  }
   return faults;
 }
 
@@ -241,58 +262,6 @@ function quote(value: string): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
 }
 
-function whole(least: number, most: number, unit: string) {
-  const message = `a whole number from ${least} to ${most} (${unit})`;
-  return z
-    .string()
-    .regex(/^[0-9]{1,15}$/, message)
-    .transform(Number)
-    .refine((value) => value >= least && value <= most, message);
-}
-
-function list<Item extends z.ZodType<string, string>>(item: Item) {
-  return z
-    .string()
-    .transform((text) => text.split(',').map((part) => part.trim()))
-    .pipe(z.array(item).min(1));
-}
-
-/** One word for every environment, or `environment=word` pairs. */
-function perEnvironment<Word extends string>(words: readonly [Word, ...Word[]]) {
-  const message = `${words.join(' or ')}, or pairs like dev=${words[0]},production=${words[1] ?? words[0]}`;
-  const isWord = (value: string | undefined): value is Word =>
-    (words as readonly string[]).includes(value ?? '');
-  return z.string().transform((text, check): Word | Record<string, Word> => {
-    if (isWord(text)) return text;
-    const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
-    if (pairs.every((pair) => pair.length === 2 && isWord(pair[1]))) return Object.fromEntries(pairs);
-    check.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  });
-}
-
 function environmentsOf(pairs: string): string[] {
   return pairs.split(',').map((pair) => (pair.split('=')[0] ?? '').trim());
-}
-
-/** Gives every environment its word; those not named keep their default. */
-function spread<Word extends string>(
-  given: Word | Record<string, Word>,
-  environments: readonly string[],
-  defaults: Readonly<Record<string, Word>>,
-  otherwise: Word,
-): Record<string, Word> {
-  const wordOf = (name: string) =>
-    typeof given === 'string' ? given : (given[name] ?? defaults[name] ?? otherwise);
-  return Object.fromEntries(environments.map((name) => [name, wordOf(name)]));
-}
-
-function isPostgresUrl(text: string): boolean {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  return protocol === 'postgres:' || protocol === 'postgresql:';
-}
-
-function isWebUrl(text: string): boolean {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  return protocol === 'http:' || protocol === 'https:';
 }

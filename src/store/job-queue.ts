@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeWorkerUtils, run, Logger, type Runner, type WorkerUtils } from 'graphile-worker';
+import { makeWorkerUtils, run, Logger, type Runner, type TaskList, type WorkerUtils } from 'graphile-worker';
 import type { Pool } from 'pg';
 import { KnowledgeError } from '../core/errors.ts';
 import { reach } from '../core/failpoint.ts';
@@ -20,16 +20,21 @@ export interface QueueHandlers {
   readonly resync: () => Promise<void>;
 }
 
+/** A runner of the queue's library, and whatever takes its place. */
+interface Worker {
+  runner: Runner;
+  working: Promise<void>;
+}
+
 /**
  * The job queue on the same PostgreSQL: carries requests from doors to daemons and the cluster's timers. A job is a
- * hint; what was asked for stands in `refresh_attempt`, so that a lost job costs time and no answer. No named queues: a
+ * hint; what was asked for stands in `refresh_attempt` or `notice`, so that a lost job costs time and no answer. No named queues: a
  * killed daemon would leave one locked for hours (finding 2); job keys alone coalesce.
  */
 export class JobQueue implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #utils: WorkerUtils;
-  #runner: Runner | undefined;
-  #working: Promise<void> | undefined;
+  readonly #workers: Worker[] = [];
   readonly #closing = new AbortController();
 
   private constructor(pool: Pool, utils: WorkerUtils) {
@@ -42,7 +47,7 @@ export class JobQueue implements AsyncDisposable {
     const pool = openPool(
       url,
       { role: roles.worker, statement_timeout: '5s', client_connection_check_interval: '2s' },
-      { max: 4, connectionTimeoutMillis: 2000, idleTimeoutMillis: 30_000 },
+      { max: 6, connectionTimeoutMillis: 2000, idleTimeoutMillis: 30_000 },
     );
     try {
       const utils = await makeWorkerUtils({ pgPool: pool, schema: 'graphile_worker', logger: silent });
@@ -72,11 +77,48 @@ export class JobQueue implements AsyncDisposable {
     await this.#ask(() => this.#pool.query(scheduleResync, [afterSeconds]));
   }
 
-  /**
-   * Takes jobs from now on; a handler that throws is tried again with back-off. A runner gives up when the database is
-   * away for a while; another one takes its place until the queue is closed (F20).
-   */
+  /** Has the daemons go for these notices; what is asked for twice is done once. */
+  async requestNotices(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const jobs = ids.map((id) => ({
+      identifier: 'notice',
+      payload: { id },
+      jobKey: `notice:${id}`,
+      maxAttempts: 10,
+    }));
+    await this.#ask(() => this.#utils.addJobs(jobs));
+  }
+
+  /** Takes jobs about looks from now on; a handler that throws is tried again with back-off. */
   async work(handlers: QueueHandlers, concurrency: number): Promise<void> {
+    await this.#work(concurrency, {
+      refresh: async (payload) => {
+        await handlers.refresh(payload as PackageName);
+        reach('before job completion');
+      },
+      resync: async () => handlers.resync(),
+    });
+  }
+
+  /** Takes jobs about notices from now on, beside those about looks: however slow a receiver is, no look waits for it. */
+  async workNotices(deliver: (id: string) => Promise<void>, concurrency: number): Promise<void> {
+    await this.#work(concurrency, {
+      notice: async (payload) => deliver((payload as { readonly id: string }).id),
+    });
+  }
+
+  /** Stops taking jobs, lets those under way end, closes the pool. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    // One that has stopped by itself refuses: the database was away.
+    await Promise.all(this.#workers.map((worker) => worker.runner.stop().catch(() => undefined)));
+    await Promise.all(this.#workers.map((worker) => worker.working));
+    await this.#utils.release();
+    if (!this.#pool.ended) await this.#pool.end();
+  }
+
+  /** A runner gives up when the database is away for a while; another one takes its place until the queue is closed (F20). */
+  async #work(concurrency: number, taskList: TaskList): Promise<void> {
     const start = () =>
       run({
         pgPool: this.#pool,
@@ -88,34 +130,20 @@ export class JobQueue implements AsyncDisposable {
         // In batches, of one moment each: alone, the end of a job is written by a promise that nobody waits for, and one
         // connection cut at that instant would end the process.
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
-        taskList: {
-          refresh: async (payload) => {
-            await handlers.refresh(payload as PackageName);
-            reach('before job completion');
-          },
-          resync: async () => handlers.resync(),
-        },
+        taskList,
       });
-    this.#runner = await start();
-    this.#working = this.#keepWorking(this.#runner, start);
+    const worker: Worker = { runner: await start(), working: Promise.resolve() };
+    worker.working = this.#keepWorking(worker, start);
+    this.#workers.push(worker);
   }
 
-  /** Stops taking jobs, lets those under way end, closes the pool. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort();
-    await this.#runner?.stop().catch(() => undefined); // It has stopped by itself: the database was away.
-    await this.#working;
-    await this.#utils.release();
-    if (!this.#pool.ended) await this.#pool.end();
-  }
-
-  async #keepWorking(first: Runner, start: () => Promise<Runner>): Promise<void> {
-    for (let runner: Runner | null = first; ;) {
+  async #keepWorking(worker: Worker, start: () => Promise<Runner>): Promise<void> {
+    for (let runner: Runner | null = worker.runner; ;) {
       await runner?.promise.catch(() => undefined); // Whatever ended it, the next one begins anew.
       await sleep(restartDelayMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#closing.signal.aborted) return;
       runner = await start().catch(() => null);
-      if (runner !== null) this.#runner = runner;
+      if (runner !== null) worker.runner = runner;
     }
   }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { faultsMessage, firstFindings, isFaulty, type Finding } from '../core/finding.ts';
 import type { Queries } from './database.ts';
 import { isLive } from './daemons.ts';
 import { sourceIsStale } from './package-versions.ts';
@@ -19,6 +20,13 @@ export interface SourceStatusRow {
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly message: string | null;
+  /** Everything that speaks against the package, cut to what a person reads; `message` counts all of it. */
+  readonly faults: readonly Finding[];
+  /**
+   * Since when it is in this state for this reason; null where nobody has looked. `degraded` is well, and counts from when
+   * it became so.
+   */
+  readonly since: Date | null;
   readonly stale: boolean;
 }
 
@@ -27,6 +35,7 @@ export interface LookReport {
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly message: string | null;
+  readonly faults: readonly Finding[];
   /** Tells one failure from another: reason, path and what the file held; null when the look was no failure. */
   readonly failureSignature: string | null;
 }
@@ -51,13 +60,17 @@ export async function reportLook(
     outcome: report.outcome,
     reason: report.reason,
     message: report.message,
+    faults: JSON.stringify(firstFindings(report.faults)) as never,
+    since: now,
     ...(report.failureSignature === null ? {} : { failure_signature: report.failureSignature }),
     ...(report.state === 'ok' ? { last_success_at: now } : {}),
   };
   await queries
     .insertInto('source_status')
     .values({ agent_key: agentKey, environment, watched: false, ...values })
-    .onConflict((conflict) => conflict.columns(['agent_key', 'environment']).doUpdateSet(values))
+    .onConflict((conflict) =>
+      conflict.columns(['agent_key', 'environment']).doUpdateSet({ ...values, since: sinceWhen() }),
+    )
     .execute();
   return before?.failure_signature ?? null;
 }
@@ -73,12 +86,13 @@ export async function reportUnchanged(
   const agents = packages.map((name) => name.agentKey);
   const environments = packages.map((name) => name.environment);
   await sql`
-    insert into source_status (agent_key, environment, state, last_look_at, last_success_at, outcome)
-    select agent_key, environment, 'ok', clock_timestamp(), clock_timestamp(), 'UNCHANGED'
+    insert into source_status (agent_key, environment, state, last_look_at, last_success_at, outcome, since)
+    select agent_key, environment, 'ok', clock_timestamp(), clock_timestamp(), 'UNCHANGED', clock_timestamp()
       from unnest(${agents}::text[], ${environments}::text[]) as looked (agent_key, environment)
       order by agent_key collate "C", environment collate "C"
     on conflict (agent_key, environment) do update set state = 'ok', last_look_at = excluded.last_look_at,
-      last_success_at = excluded.last_success_at, outcome = 'UNCHANGED', reason = null, message = null
+      last_success_at = excluded.last_success_at, outcome = 'UNCHANGED', reason = null, message = null,
+      faults = '[]', since = ${sinceWhen()}
   `.execute(queries);
 }
 
@@ -90,7 +104,7 @@ export interface RootReport {
 
 /**
  * Notes in one statement for all watched packages of these environments that their root is not well. Only a root that is
- * `missing` is how a look ended; what came of the last one is left as it is otherwise.
+ * `missing` is how a look ended, and speaks against a package; what came of the last one is left as it is otherwise.
  */
 export async function reportRoot(
   queries: Queries,
@@ -98,16 +112,24 @@ export async function reportRoot(
   { state, message }: RootReport,
 ): Promise<void> {
   const missing = state === 'missing';
+  const fault: Finding = {
+    code: 'root_missing',
+    relativePath: null,
+    line: null,
+    message: message ?? 'The root folder is missing.',
+  };
+  const reason = sql<string>`case when ${missing} then 'root_missing' else source_status.reason end`;
   await sql`
-    insert into source_status (agent_key, environment, state)
-    select agent_key, environment, ${state}
+    insert into source_status (agent_key, environment, state, since)
+    select agent_key, environment, ${state}, clock_timestamp()
       from source_status
       where watched and environment = any(${[...environments]}::text[])
       order by agent_key collate "C", environment collate "C"
     on conflict (agent_key, environment) do update set state = excluded.state, message = ${message},
       last_look_at = case when ${missing} then clock_timestamp() else source_status.last_look_at end,
       outcome = case when ${missing} then 'FAILED' else source_status.outcome end,
-      reason = case when ${missing} then 'root_missing' else source_status.reason end
+      reason = ${reason}, since = ${sinceWhen(reason)},
+      faults = case when ${missing} then ${JSON.stringify([fault])}::jsonb else source_status.faults end
   `.execute(queries);
 }
 
@@ -154,7 +176,7 @@ export async function readSourceStatus(
     .select(['s.outcome', 's.reason', 's.message'])
     .select(sourceIsStale(staleAfterMs).as('stale'))
     .select(whyDegraded().as('why_degraded'))
-    .select(['r.rejected_checksum', 'r.faults'])
+    .select(['s.faults', 's.since', 'r.rejected_checksum', 'r.changed_at', 'r.faults as registry_faults'])
     .where((where) =>
       where(
         where.refTuple('p.agent_key', 'p.environment'),
@@ -166,21 +188,46 @@ export async function readSourceStatus(
   return rows.map((row) => {
     const state = row.state ?? 'unknown';
     const isWell = state === 'ok' || state === 'unknown';
-    const refusal = isWell && row.rejected_checksum !== null ? row.faults[0] : undefined;
-    const degraded = state === 'ok' && row.why_degraded !== null ? 'degraded' : state;
+    const refusal = isWell && row.rejected_checksum !== null ? refusalOf(row) : {};
     return {
       agentKey: row.agent_key,
       environment: row.environment,
       watched: row.watched ?? false,
-      state: refusal === undefined ? degraded : 'registry_rejected',
+      state: state === 'ok' && row.why_degraded !== null ? 'degraded' : state,
       lastLookAt: row.last_look_at,
       lastSuccessAt: row.last_success_at,
       outcome: row.outcome,
-      reason: refusal?.code ?? row.reason,
-      message: refusal?.message ?? row.message ?? row.why_degraded,
+      reason: row.reason,
+      message: row.message ?? row.why_degraded,
+      faults: row.faults ?? [],
+      since: row.since,
       stale: row.stale,
+      ...refusal,
     };
   });
+}
+
+/** What a refused registry says of a package whose own last look was well. */
+function refusalOf(row: {
+  readonly registry_faults: readonly Finding[];
+  readonly changed_at: Date;
+}): Partial<SourceStatusRow> {
+  const { registry_faults: faults, changed_at: since } = row;
+  if (!isFaulty(faults)) return {};
+  return {
+    state: 'registry_rejected',
+    reason: faults[0].code,
+    message: faultsMessage(faults),
+    faults: firstFindings(faults),
+    since,
+  };
+}
+
+/** When a row that is written again came into its state for its reason: now, unless it was in it already. */
+function sinceWhen(reason = sql<string>`excluded.reason`) {
+  return sql<Date>`case
+    when (source_status.state, source_status.reason) is distinct from (excluded.state, ${reason}) then excluded.since
+    else coalesce(source_status.since, excluded.since) end`;
 }
 
 /** Why no live daemon that watches a package has events for it, in the words of one of them; null where one has. */

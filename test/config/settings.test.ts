@@ -76,6 +76,11 @@ describe('settings', () => {
     ['PUBLIC_URL', 'knowledge.example.org'],
     ['AUTH', 'none'],
     ['LOG_LEVEL', 'loud'],
+    ['WEBHOOK_URL', 'ftp://hooks.example.org'],
+    ['WEBHOOK_URL', 'https://hooks.example.org'],
+    ['WEBHOOK_SECRET', '0123456789abcdef'],
+    ['WEBHOOK_SECRET', 'whsec_'],
+    ['WEBHOOK_SECRET', 'whsec_not base64 at all, though long'],
   ])('refuse %s=%s naming the variable', (name, value) => {
     expect(() => load({ [name]: value })).toThrowError(new RegExp(`AGENT_KNOWLEDGE_${name}: `));
   });
@@ -94,6 +99,21 @@ describe('settings', () => {
     const faults = faultsOf({ DATABASE_URL: 'mysql://me:hunter2@host/db', DATABASE_ADMIN_URL: 'hunter2' });
     expect(faults).toHaveLength(2);
     expect(faults.join()).not.toContain('hunter2');
+    const both = faultsOf({ WEBHOOK_URL: 'gopher://me:hunter2@host/', WEBHOOK_SECRET: 'whsec_hunter2!' });
+    expect(both).toHaveLength(2);
+    expect(both.join()).not.toContain('hunter2');
+  });
+
+  test('sign notices with the bytes of the letters, or with those that whsec_ stands for', () => {
+    const secretOf = (secret: string) =>
+      load({ WEBHOOK_URL: 'https://me:word@hooks.example.org/x?y=z', WEBHOOK_SECRET: secret }).webhook;
+    expect(load().webhook).toBeNull();
+    expect(secretOf('a secret of 22 letters')).toEqual({
+      url: 'https://me:word@hooks.example.org/x?y=z',
+      secret: new TextEncoder().encode('a secret of 22 letters'),
+    });
+    const bytes = Uint8Array.from({ length: 24 }, (_, index) => index * 10);
+    expect(secretOf(`whsec_${Buffer.from(bytes).toString('base64')}`)?.secret).toEqual(bytes);
   });
 
   test.each(['127.0.0.1', 'localhost', '::1', '127.8.8.8'])('allow no authentication on %s', (host) => {

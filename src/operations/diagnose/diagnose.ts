@@ -4,6 +4,7 @@ import { checkDaemons } from './daemons.ts';
 import { diagnoseDatabase, type DatabasePorts } from './diagnose-database.ts';
 import { diagnoseFolder, type FolderPorts } from './diagnose-folder.ts';
 import { checkDisk, type DiskFacts } from './disk.ts';
+import { checkNotices, type WebhookFacts } from './notices.ts';
 import { checkPackages, checkQueue } from './packages.ts';
 import { checkSettings } from './settings.ts';
 import { told } from './told.ts';
@@ -12,6 +13,8 @@ import { told } from './told.ts';
 export interface DiagnosisPorts extends DatabasePorts, FolderPorts {
   readonly idleSettings: readonly string[];
   readonly watchEnvironments: readonly string[];
+  /** Null where no webhook is set here. */
+  readonly webhook: WebhookFacts | null;
   readonly readDisk: () => Promise<DiskFacts>;
 }
 
@@ -34,6 +37,7 @@ export async function diagnose(ports: DiagnosisPorts): Promise<Check[]> {
           ...checkDaemons(known, { ...ports, now }),
           ...checkPackages(known, command),
           ...checkQueue(known, command),
+          ...checkNotices(known, ports.webhook),
         ]),
     ...(await told('disk', async () => checkDisk(await ports.readDisk()))),
   ];

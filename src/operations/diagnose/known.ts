@@ -2,6 +2,7 @@ import type { Registry } from '../../core/package.ts';
 import { parseRegistry } from '../../core/registry/registry.ts';
 import { listLiveDaemons, type LiveDaemon } from '../../store/daemons.ts';
 import type { Database, Queries } from '../../store/database.ts';
+import { readNoticeTotals, type NoticeTotals } from '../../store/notice-list.ts';
 import {
   listSilentDaemons,
   listWaitingPackages,
@@ -29,6 +30,7 @@ export interface Known {
   readonly silent: readonly SilentDaemon[];
   readonly packages: readonly { readonly row: PackageRow; readonly status: SourceStatusRow | undefined }[];
   readonly waiting: readonly WaitingPackage[];
+  readonly notices: NoticeTotals;
 }
 
 /** Reads all of it, changing nothing. */
@@ -42,6 +44,7 @@ export async function readKnown(database: Database, policy: Policy): Promise<Kno
       silent: await listSilentDaemons(queries),
       packages: await readPackages(queries, policy),
       waiting: await listWaitingPackages(queries, patienceSeconds),
+      notices: await readNoticeTotals(queries),
     };
   });
 }
