@@ -7,9 +7,29 @@ export interface SchemaContext {
   readonly loaders: Loaders;
   /** Told to the caller and written into every log line about this request. */
   readonly requestId: string;
+  readonly stream: StreamPlace;
+}
+
+/** Where a stream of changes stands, in numbers of the audit log. */
+export interface StreamPlace {
+  /** The reader's own word where to go on, from a header; it is newer than the document's. */
+  readonly resumeAfter: number | null;
+  /** Of the change that is being answered. */
+  sequence: number | null;
+  /** From where to go on once every answer that was given has been read. */
+  place: (() => number) | null;
 }
 
 /** The context of one request. */
-export function createSchemaContext(call: CallContext, requestId: string): SchemaContext {
-  return { call, requestId, loaders: createLoaders(call) };
+export function createSchemaContext(
+  call: CallContext,
+  requestId: string,
+  resumeAfter: number | null = null,
+): SchemaContext {
+  return {
+    call,
+    requestId,
+    loaders: createLoaders(call),
+    stream: { resumeAfter, sequence: null, place: null },
+  };
 }

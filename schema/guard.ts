@@ -29,12 +29,28 @@ export class GuardPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     const scope = declaredScope(field);
     if (!isRootField(field) || scope === undefined) return resolve;
-    return (parent, args, context, info) => {
-      requireScope((context as SchemaContext).call.caller, scope);
-      for (const [name, value] of Object.entries(args)) assertStorable(name, value);
-      return resolve(parent, args, context, info);
-    };
+    return guarded(resolve, scope);
   }
+
+  /** A stream is opened by its own function, before any value is resolved. */
+  override wrapSubscribe(
+    subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    field: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
+    const scope = declaredScope(field);
+    return subscribe === undefined || scope === undefined ? subscribe : guarded(subscribe, scope);
+  }
+}
+
+function guarded<Context>(
+  resolve: GraphQLFieldResolver<unknown, Context, object>,
+  scope: Scope,
+): GraphQLFieldResolver<unknown, Context, object> {
+  return (parent, args, context, info) => {
+    requireScope((context as SchemaContext).call.caller, scope);
+    for (const [name, value] of Object.entries(args)) assertStorable(name, value);
+    return resolve(parent, args, context, info);
+  };
 }
 
 /** Texts that a database cannot hold as they are would be altered or fail far from their cause (F71, F73). */

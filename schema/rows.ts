@@ -1,3 +1,4 @@
+import type { followKnowledge } from '../src/operations/follow-knowledge.ts';
 import type { readAuditLog } from '../src/operations/read-audit-log.ts';
 import type {
   readHistory,
@@ -20,3 +21,7 @@ export type FileRow = Awaited<ReturnType<typeof readManifests>>[number];
 export type SourceStatusRow = Awaited<ReturnType<typeof readStatuses>>[number];
 export type RefreshRow = Awaited<ReturnType<typeof requestRefresh>>;
 export type EventRow = Awaited<ReturnType<typeof readAuditLog>>['rows'][number];
+export type ChangeRow =
+  Awaited<ReturnType<typeof followKnowledge>>['changes'] extends AsyncIterableIterator<infer Row>
+    ? Row
+    : never;

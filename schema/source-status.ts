@@ -1,4 +1,5 @@
 import { builder } from './builder.ts';
+import { FindingType } from './finding.ts';
 import { RefreshOutcome } from './outcome.ts';
 import type { RefreshRow, SourceStatusRow } from './rows.ts';
 
@@ -37,6 +38,19 @@ export const SourceStatus = builder.objectRef<SourceStatusRow>('SourceStatus').i
     message: t.exposeString('message', {
       nullable: true,
       description: 'Why it is not `ok`, as a sentence; null where it is.',
+    }),
+    faults: t.field({
+      type: [FindingType],
+      description:
+        'Everything that speaks against the package now, the first one is `reason`; empty where it is well. At most 50; `message` says how many there are beside the first.',
+      resolve: (status) => [...status.faults],
+    }),
+    since: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since when it is in this state for this reason, by the first look that found it so; null where nobody has looked. `degraded` is well, and counts from when it became so.',
+      resolve: (status) => status.since,
     }),
   }),
 });

@@ -9,6 +9,7 @@ export const knowledgeErrorCodes = [
   'FORBIDDEN',
   'CONFLICT',
   'RATE_LIMITED',
+  'RESET',
   'UNAVAILABLE',
   'INTERNAL',
 ] as const;

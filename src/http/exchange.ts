@@ -14,12 +14,14 @@ export interface Exchange {
   readonly stalledReaderMs: number;
   /** False from the moment the server is asked to stop: an answer is then the last on its connection. */
   readonly isOpen: () => boolean;
+  /** Aborted at that moment: streams end. */
+  readonly stopping: AbortSignal;
 }
 
 export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  habits: Pick<Exchange, 'stalledReaderMs' | 'isOpen'>,
+  habits: Pick<Exchange, 'stalledReaderMs' | 'isOpen' | 'stopping'>,
 ): Exchange {
   const requestId = chooseRequestId(request.headers['x-request-id']);
   const { pathname, search } = splitTarget(request.url ?? '');

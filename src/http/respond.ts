@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 import { Refusal } from './refusal.ts';
 
 /** Said with every answer: nothing here is a page, a script or anything to keep. */
-const alwaysHeaders = {
+export const alwaysHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'",
   'x-content-type-options': 'nosniff',
@@ -17,17 +17,22 @@ export interface Answer {
   readonly body: string;
 }
 
+/** An answer in bytes as they are to be sent. */
+export interface BinaryAnswer extends Omit<Answer, 'body'> {
+  readonly body: Uint8Array;
+}
+
 /** Sends an answer; one that can no longer be sent is dropped in silence. */
-export function respond(exchange: Exchange, answer: Answer): void {
+export function respond(exchange: Exchange, answer: Answer | BinaryAnswer): void {
   const { request, response, requestId, stalledReaderMs, isOpen } = exchange;
   if (response.headersSent || response.destroyed) return;
-  const body = Buffer.from(answer.body);
+  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
   response.writeHead(answer.status, {
     ...alwaysHeaders,
     'x-request-id': requestId,
     ...answer.headers,
     ...(isOpen() ? {} : { connection: 'close' }),
-    'content-length': body.length,
+    ...(answer.status === 304 ? {} : { 'content-length': body.length }),
   });
   response.setTimeout(stalledReaderMs, () => response.destroy());
   response.end(request.method === 'HEAD' ? undefined : body);
@@ -59,6 +64,7 @@ const statuses: Readonly<Record<KnowledgeErrorCode, number>> = {
   NOT_FOUND: 404,
   CONFLICT: 409,
   RATE_LIMITED: 429,
+  RESET: 409,
   INTERNAL: 500,
   UNAVAILABLE: 503,
 };

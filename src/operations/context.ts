@@ -1,6 +1,7 @@
 import type { Caller } from '../core/permissions.ts';
 import type { Database } from '../store/database.ts';
 import type { JobQueue } from '../store/job-queue.ts';
+import type { KnowledgeFeed } from './knowledge-feed.ts';
 
 /** What the settings say about how packages are treated. */
 export interface Policy {
@@ -20,6 +21,8 @@ export interface Policy {
 export interface Context {
   readonly database: Database;
   readonly queue: JobQueue;
+  /** Changes of packages as they come; it runs while somebody follows. */
+  readonly feed: KnowledgeFeed;
   readonly policy: Policy;
   readonly clock: () => Date;
   /** Why nothing may be captured now, in a caller's words; null where the database's disk has room, or is not ours to ask. */

@@ -1,0 +1,466 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { createClient } from 'graphql-sse';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { activateVersion } from '../../src/operations/activate-version.ts';
+import { maxResumeEvents, streamLimits } from '../../src/operations/follow-knowledge.ts';
+import { holdPackage, releasePackage } from '../../src/operations/hold-package.ts';
+import { withdrawKey } from '../../src/operations/manage-keys.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openStream, packageChanged, type Change, type StreamRequest } from '../support/event-stream.ts';
+import { makeKey, startTestServer, type TestServer } from '../support/http.ts';
+import { loadVersion } from '../support/knowledge.ts';
+import { eventually } from '../support/processes.ts';
+
+const long = process.env['AGENT_KNOWLEDGE_TEST_LONG'] === '1';
+
+let database: TestDatabase;
+let server: TestServer;
+let other: TestServer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  server = await startTestServer(database);
+  other = await startTestServer(database);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+const load = (agentKey: string, text: string, environment = 'production') =>
+  loadVersion(database, { agentKey, environment, files: { 'a.md': text } });
+
+function stream(variables: Record<string, unknown>, request: Partial<StreamRequest> = {}) {
+  return openStream({ url: server.url, key: server.key, variables, ...request });
+}
+
+async function headOfLog(): Promise<number> {
+  const { rows } = await database.asSuperuser((client) =>
+    client.query<{ sequence: string }>('select sequence from agent_knowledge.event_head'),
+  );
+  return Number(rows[0]?.sequence);
+}
+
+async function connectionsOf(name: string): Promise<number> {
+  const { rowCount } = await database.asSuperuser((client) =>
+    client.query(
+      'select from pg_stat_activity where application_name = $1 and datname = current_database()',
+      [name],
+    ),
+  );
+  return rowCount ?? 0;
+}
+
+describe('packageChanged', () => {
+  it('tells every capture, move, hold and release once, in order, at every server', async () => {
+    await load('told', 'one');
+    await using here = await stream({ agentKey: 'told' });
+    await using there = await stream({ agentKey: 'told' }, { url: other.url });
+    await load('told', 'two');
+    const context = database.context();
+    await activateVersion(context, { agentKey: 'told', knowledgeVersion: 'v1', hold: true, reason: 'wrong' });
+    await load('told', 'three');
+    await releasePackage(context, { agentKey: 'told', activateNewest: true });
+    const changes = await here.take(6);
+    expect(
+      changes.map((change) => [change.kind, change.knowledgeVersion, change.activated, change.generation]),
+    ).toEqual([
+      ['LOADED', 'v2', true, 2],
+      ['ACTIVATED', 'v1', true, 3],
+      ['HELD', 'v1', false, 3],
+      ['LOADED', 'v3', false, 3],
+      ['RELEASED', 'v1', false, 3],
+      ['ACTIVATED', 'v3', true, 4],
+    ]);
+    expect(changes.map(({ sequence }) => sequence)).toEqual(
+      changes.map(({ sequence }) => sequence).toSorted((a, b) => a - b),
+    );
+    expect(await there.take(6)).toEqual(changes);
+  });
+
+  it('carries the checksum and the moment of the version it names', async () => {
+    await load('facts', 'one');
+    await using open = await stream({ agentKey: 'facts' });
+    await load('facts', 'two');
+    const [change] = await open.take(1);
+    const answer = await server.post(
+      '{ activeVersion(agentKey: "facts") { agentKey environment knowledgeVersion checksum generation } }',
+    );
+    const { data } = (await answer.json()) as { data: { activeVersion: object } };
+    expect(change).toMatchObject(data.activeVersion);
+    expect(Date.parse(change?.at ?? '')).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  it('follows an environment where no agent is named, the default one where none is named', async () => {
+    await load('one_of_two', 'x');
+    await load('one_of_two', 'x', 'staging');
+    await using production = await stream({});
+    await using staging = await stream({ environment: 'staging' });
+    await load('one_of_two', 'y', 'staging');
+    await load('one_of_two', 'y');
+    await load('two_of_two', 'y');
+    const seen = ({ agentKey, environment }: Change) => `${environment}/${agentKey}`;
+    expect((await production.take(2)).map(seen)).toEqual(['production/one_of_two', 'production/two_of_two']);
+    expect((await staging.take(1)).map(seen)).toEqual(['staging/one_of_two']);
+  });
+
+  it('goes on behind afterSequence, and behind Last-Event-ID, which wins', async () => {
+    for (const text of ['one', 'two', 'three', 'four']) await load('resumed', text);
+    await using all = await stream({ agentKey: 'resumed', afterSequence: 0 });
+    const changes = await all.take(4);
+    const [first, second, third] = changes;
+    await using later = await stream({ agentKey: 'resumed', afterSequence: second?.sequence });
+    expect(await later.take(2)).toEqual(changes.slice(2));
+    await using again = await stream(
+      { agentKey: 'resumed', afterSequence: first?.sequence },
+      { headers: { 'last-event-id': String(third?.sequence) } },
+    );
+    expect(await again.take(1)).toEqual(changes.slice(3));
+    await load('resumed', 'five');
+    expect((await again.take(1))[0]).toMatchObject({ knowledgeVersion: 'v5' });
+    expect(again.lastEventId).toBe(String(await headOfLog()));
+  });
+
+  it('gives a reader who has seen nothing yet a place to come back to', async () => {
+    await load('quiet', 'one');
+    const head = await headOfLog();
+    await using open = await stream({ agentKey: 'quiet' });
+    await load('quiet', 'two');
+    await open.take(1);
+    const resumed = await stream({ agentKey: 'quiet' }, { headers: { 'last-event-id': String(head) } });
+    expect((await resumed.take(1))[0]).toMatchObject({ knowledgeVersion: 'v2' });
+    await resumed[Symbol.asyncDispose]();
+    const raw = await fetch(`${server.url}/graphql`, streamInit({ agentKey: 'quiet' }));
+    const reader = raw.body?.getReader();
+    const { value } = (await reader?.read()) ?? {};
+    expect(new TextDecoder().decode(value)).toBe(`:\nid: ${await headOfLog()}\n\n`);
+    await reader?.cancel();
+  });
+
+  it('is read from the database where a reader is far behind, without losing or doubling any', async () => {
+    await load('far', 'v1');
+    const after = await headOfLog();
+    const context = database.context();
+    for (let round = 1; round <= 230; round += 1) {
+      const input = { agentKey: 'far', reason: `round ${round}` };
+      if (round % 2) await holdPackage(context, input);
+      else await releasePackage(context, input);
+    }
+    await using open = await stream({ agentKey: 'far', afterSequence: after });
+    const changes = await open.take(230);
+    expect(changes.map(({ kind }) => kind)).toEqual(
+      Array.from({ length: 230 }, (_, index) => (index % 2 ? 'RELEASED' : 'HELD')),
+    );
+    expect(new Set(changes.map(({ sequence }) => sequence)).size).toBe(230);
+  });
+});
+
+describe('a stream that cannot go on as asked', () => {
+  it('says RESET ahead of the log, and where the log stands', async () => {
+    await load('reset', 'one');
+    await using ahead = await stream({ agentKey: 'reset', afterSequence: 2_000_000_000 });
+    const [error, complete] = await ahead.rest();
+    expect(error?.data).toMatchObject({
+      errors: [{ extensions: { code: 'RESET', newest: await headOfLog() } }],
+    });
+    expect(complete).toEqual({ id: null, event: 'complete', data: null });
+  });
+
+  it('says what is wrong with a name, a number or an id', async () => {
+    const codeOf = async (variables: object) => {
+      await using open = await stream({ ...variables });
+      const [event] = await open.rest();
+      return event?.data.errors[0].extensions.code as string;
+    };
+    await load('named', 'one');
+    expect(await codeOf({ agentKey: 'nobody' })).toBe('NOT_FOUND');
+    expect(await codeOf({ agentKey: 'named', environment: 'moon' })).toBe('NOT_FOUND');
+    expect(await codeOf({ environment: 'moon' })).toBe('NOT_FOUND');
+    expect(await codeOf({ agentKey: 'named', afterSequence: -1 })).toBe('BAD_USER_INPUT');
+    await using garbled = await stream({ agentKey: 'named' }, { headers: { 'last-event-id': 'x' } });
+    expect(garbled.response.status).toBe(400);
+  });
+
+  it('is refused without the scope, and shows a bound key its own agents only', async () => {
+    await load('mine', 'one');
+    await load('yours', 'one');
+    const writer = await makeKey(database, { scopes: ['runs:write'] });
+    await using refused = await stream({ agentKey: 'mine' }, { key: writer });
+    expect((await refused.next()).data.errors[0].extensions.code).toBe('FORBIDDEN');
+    const bound = await makeKey(database, { scopes: ['knowledge:read'], agents: ['mine'] });
+    await using foreign = await stream({ agentKey: 'yours' }, { key: bound });
+    expect((await foreign.next()).data.errors[0].extensions.code).toBe('NOT_FOUND');
+    await using own = await stream({}, { key: bound });
+    await load('yours', 'two');
+    await load('mine', 'two');
+    expect(await own.take(1)).toMatchObject([{ agentKey: 'mine' }]);
+  });
+
+  it('answers no stream to a client that takes none, and keeps nothing open for it', async () => {
+    await load('json', 'one');
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      const response = await fetch(`${server.url}/graphql`, streamInit({ agentKey: 'json' }, { accept }));
+      expect(response.status).toBe(406);
+      expect(await response.text()).toContain('text/event-stream');
+    }
+    expect(database.context().feed.callers).toHaveLength(0);
+  });
+
+  it('counts the price of what it asks for before it begins', async () => {
+    const fields = Array.from({ length: 201 }, (_, index) => `f${index}: kind`).join(' ');
+    await using open = await stream({}, { query: `subscription { packageChanged { ${fields} } }` });
+    const [error] = await open.rest();
+    expect(error?.data.errors[0]).toMatchObject({
+      message: expect.stringContaining('fields'),
+      extensions: { code: 'BAD_USER_INPUT' },
+    });
+  });
+});
+
+describe('the end of a stream', () => {
+  it('comes within five seconds of the revocation of its key, at every server, and leaves others open', async () => {
+    await load('revoked', 'one');
+    const key = await makeKey(database, { scopes: ['knowledge:read'] });
+    await using here = await stream({ agentKey: 'revoked' }, { key });
+    await using there = await stream({ agentKey: 'revoked' }, { key, url: other.url });
+    await using untouched = await stream({ agentKey: 'revoked' });
+    const began = performance.now();
+    await withdrawKey(database.context(), key.split('_')[1] ?? '');
+    for (const ended of [await here.rest(), await there.rest()]) {
+      expect(ended.map(({ event }) => event)).toEqual(['next', 'complete']);
+      expect(ended[0]?.data.errors[0].extensions.code).toBe('UNAUTHENTICATED');
+    }
+    expect(performance.now() - began).toBeLessThan(5000);
+    await load('revoked', 'two');
+    expect(await untouched.take(1)).toMatchObject([{ knowledgeVersion: 'v2' }]);
+  });
+
+  it('comes when the key expires', async () => {
+    await load('expires', 'one');
+    const expiresAt = new Date(Date.now() + 1500);
+    const key = await makeKey(database, { scopes: ['knowledge:read'], expiresAt });
+    await using open = await stream({ agentKey: 'expires' }, { key });
+    const [error] = await open.rest();
+    expect(error?.data.errors[0].extensions.code).toBe('UNAUTHENTICATED');
+  });
+
+  it('comes without complete when the server stops, so that clients come back', async () => {
+    const stopped = await startTestServer(database);
+    await load('stopped', 'one');
+    await using open = await stream({ agentKey: 'stopped' }, { url: stopped.url, key: stopped.key });
+    const rest = open.rest();
+    await stopped.server.close(5000);
+    expect(await rest).toEqual([]);
+  });
+
+  it('holds up no server that was already stopping when it was asked for', async () => {
+    const stopped = await startTestServer(database);
+    await load('stopping', 'one');
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const post = (query: string) => postOn(agent, stopped, query);
+    await post('{ packages { agentKey } }');
+    const closed = stopped.server.close(60_000);
+    const rest = await post('subscription { packageChanged(agentKey: "stopping") { kind } }');
+    expect(rest).toContain('retry: 1000');
+    expect(rest).not.toContain('event: complete');
+    await closed;
+    agent.destroy();
+  });
+
+  it('frees everything when clients leave, however they do (F75)', async () => {
+    await load('left', 'one');
+    const { feed } = database.context();
+    for (let round = 0; round < (long ? 1000 : 40); round += 1) {
+      const open = await stream({ agentKey: 'left' });
+      if (round % 2) void open.next().catch(() => undefined);
+      await open[Symbol.asyncDispose]();
+    }
+    await eventually(
+      async () => feed.callers.length,
+      (count) => count === 0,
+    );
+    await eventually(
+      () => connectionsOf('agent-knowledge listener'),
+      (count) => count === 0,
+    );
+    expect(await connectionsOf('agent-knowledge')).toBeLessThanOrEqual(10);
+  });
+
+  it('is a RESET with the place to go on for a reader who does not read, and nobody else notices (F76)', async () => {
+    const impatient = await startTestServer(database, { timeouts: { stalledReaderMs: 300 } });
+    await load('slow', 'one');
+    await using _close = { [Symbol.asyncDispose]: () => impatient.server.close(0) };
+    const socket = connect({ port: impatient.port, host: '127.0.0.1' });
+    socket.pause();
+    const fields = Array.from(
+      { length: 190 },
+      (_, index) => `padding_of_this_answer_${index}: checksum`,
+    ).join(' ');
+    const body = JSON.stringify({
+      query: `subscription { packageChanged(agentKey: "slow", afterSequence: 0) { sequence ${fields} } }`,
+    });
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nhost: 127.0.0.1:${impatient.port}\r\nauthorization: Bearer ${impatient.key}\r\n` +
+        `accept: text/event-stream\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await using fast = await stream({ agentKey: 'slow' }, { url: impatient.url, key: impatient.key });
+    const context = database.context();
+    for (let round = 0; round < 250; round += 1) {
+      if (round % 2) await releasePackage(context, { agentKey: 'slow' });
+      else await holdPackage(context, { agentKey: 'slow', reason: 'slow' });
+    }
+    expect(await fast.take(250)).toHaveLength(250);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const received = await new Promise<string>((resolve) => {
+      let all = '';
+      socket.on('data', (chunk: Buffer) => (all += chunk.toString('utf8'))).on('close', () => resolve(all));
+      socket.resume();
+    });
+    const answers = received
+      .split('\n')
+      .filter((line) => line.startsWith('data: {'))
+      .map((line) => JSON.parse(line.slice(6)));
+    const reset = answers.at(-1);
+    expect(reset.errors[0].extensions.code).toBe('RESET');
+    expect(reset.errors[0].extensions.afterSequence).toBe(answers.at(-2)?.data.packageChanged.sequence);
+    expect(answers.length).toBeLessThan(251);
+  });
+});
+
+describe('limits', () => {
+  it('are ten streams for a key, and free again when one is closed (T37)', async () => {
+    await load('limited', 'one');
+    const key = await makeKey(database, { scopes: ['knowledge:read'] });
+    const open = [];
+    for (let count = 0; count < streamLimits.perCredential; count += 1)
+      open.push(await stream({ agentKey: 'limited' }, { key }));
+    await using refused = await stream({ agentKey: 'limited' }, { key });
+    expect(refused.response.status).toBe(429);
+    expect(refused.response.headers.get('retry-after')).toBe('5');
+    await open.pop()?.[Symbol.asyncDispose]();
+    await eventually(
+      async () => {
+        const next = await stream({ agentKey: 'limited' }, { key });
+        open.push(next);
+        return next.response.status;
+      },
+      (status) => status === 200,
+    );
+    await using admin = await stream({ agentKey: 'limited' });
+    expect(admin.response.status).toBe(200);
+    for (const one of open) await one[Symbol.asyncDispose]();
+  });
+
+  it('hold for many that ask at the same moment', async () => {
+    await load('burst', 'one');
+    const key = await makeKey(database, { scopes: ['knowledge:read'] });
+    const all = await Promise.all(
+      Array.from({ length: 4 * streamLimits.perCredential }, () => stream({ agentKey: 'burst' }, { key })),
+    );
+    const letIn = all.filter(({ response }) => response.status === 200);
+    expect(letIn).toHaveLength(streamLimits.perCredential);
+    for (const one of all) await one[Symbol.asyncDispose]();
+  });
+});
+
+describe('clients that exist', () => {
+  it("graphql-sse's own client is told", async () => {
+    await load('sse', 'one');
+    const client = createClient({
+      url: `${server.url}/graphql`,
+      headers: { authorization: `Bearer ${server.key}` },
+      retryAttempts: 0,
+    });
+    const changes = client.iterate<{ packageChanged: Change }>({
+      query: packageChanged,
+      variables: { agentKey: 'sse', afterSequence: 0 },
+    });
+    expect((await changes.next()).value?.data?.packageChanged).toMatchObject({ knowledgeVersion: 'v1' });
+    await load('sse', 'two');
+    expect((await changes.next()).value?.data?.packageChanged).toMatchObject({ knowledgeVersion: 'v2' });
+    await changes.return?.();
+    const errors = client.iterate({ query: 'subscription { packageChanged { nothing } }' });
+    expect((await errors.next()).value?.errors?.[0]?.extensions?.['code']).toBe('BAD_USER_INPUT');
+    expect((await errors.next()).done).toBe(true);
+    const query = client.iterate({ query: '{ activeVersion(agentKey: "sse") { knowledgeVersion } }' });
+    expect((await query.next()).value?.data).toEqual({ activeVersion: { knowledgeVersion: 'v2' } });
+    client.dispose();
+  });
+
+  it('curl -N is told, with POST and GET, without asking for a type', async () => {
+    await load('curl', 'one');
+    const query = 'subscription { packageChanged(agentKey: "curl", afterSequence: 0) { knowledgeVersion } }';
+    const authorization = ['-H', `authorization: Bearer ${server.key}`];
+    const ways = [
+      [`${server.url}/graphql`, '-H', 'content-type: application/json', '-d', JSON.stringify({ query })],
+      [`${server.url}/graphql?${new URLSearchParams({ query })}`, '-H', 'accept: text/event-stream'],
+    ];
+    for (const way of ways) {
+      const curl = spawn('curl', ['-sN', ...authorization, ...way]);
+      let output = '';
+      curl.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+      await eventually(
+        async () => output,
+        (printed) => printed.includes('"knowledgeVersion":"v1"'),
+      );
+      curl.kill();
+    }
+  });
+});
+
+describe('a log that has grown since (last, since it makes the log long)', () => {
+  it('cannot be followed from too far back, but from where that begins', async () => {
+    await load('behind', 'one');
+    await database.asSuperuser((client) =>
+      client.query('update agent_knowledge.event_head set sequence = sequence + $1', [maxResumeEvents]),
+    );
+    await using behind = await stream({ agentKey: 'reset', afterSequence: 1 });
+    expect((await behind.next()).data.errors[0]).toMatchObject({
+      message: expect.stringContaining('Cannot go on after 1'),
+      extensions: { code: 'RESET', oldest: expect.any(Number) },
+    });
+    await using within = await stream({
+      agentKey: 'behind',
+      afterSequence: (await headOfLog()) - maxResumeEvents,
+    });
+    await load('behind', 'two');
+    expect((await within.take(1))[0]).toMatchObject({ knowledgeVersion: 'v2' });
+  });
+});
+
+function streamInit(variables: object, headers: Record<string, string> = {}): RequestInit {
+  return {
+    method: 'POST',
+    headers: {
+      accept: 'text/event-stream',
+      'content-type': 'application/json',
+      authorization: `Bearer ${server.key}`,
+      ...headers,
+    },
+    body: JSON.stringify({ query: packageChanged, variables }),
+  };
+}
+
+/** What is answered on the one connection that this agent keeps. */
+async function postOn(agent: Agent, { port, key }: TestServer, query: string): Promise<string> {
+  const asked = request({
+    agent,
+    port,
+    host: '127.0.0.1',
+    path: '/graphql',
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: query.startsWith('{') ? 'application/json' : 'text/event-stream',
+      authorization: `Bearer ${key}`,
+    },
+  });
+  asked.end(JSON.stringify({ query }));
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  return text(response);
+}
