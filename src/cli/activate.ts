@@ -1,12 +1,14 @@
 import { Argument, type Command } from 'commander';
 import { activateVersion } from '../operations/activate-version.ts';
+import { commandAbout } from './advice.ts';
 import type { Cli } from './cli.ts';
 import {
   addCommand,
   environmentOption,
-  jsonOption,
-  parseVersionArgument,
   type EnvironmentOption,
+  jsonOption,
+  parseReasonArgument,
+  parseVersionArgument,
 } from './options.ts';
 import { printPackage } from './output/package-line.ts';
 import { readPackageView } from './read-package-views.ts';
@@ -23,13 +25,16 @@ export function addActivate(program: Command, cli: Cli): void {
   addCommand(program, {
     use: 'activate <agent>',
     about: 'make an existing version the active one; without --hold the next new content is activated again',
-    example: 'activate intake_triage v2 --hold --reason "v3 answers in the wrong language"',
+    example: [
+      'activate intake_triage v1',
+      'activate intake_triage v1 --hold --reason "the newer one answers in the wrong language"',
+    ],
   })
     .addArgument(new Argument('<version>', 'such as v2').argParser<string>(parseVersionArgument))
     .addOption(environmentOption())
     .option('--hold', 'and hold the package, so that refreshes do not move it')
     .option('--expected <version>', 'refuse unless this version is active now', parseVersionArgument)
-    .option('--reason <text>', 'why, kept with the hold')
+    .option('--reason <text>', 'why, kept with the hold', parseReasonArgument)
     .addOption(jsonOption())
     .action((agentKey: string, knowledgeVersion: string, options: ActivateOptions) =>
       activate(cli, { agentKey, knowledgeVersion }, options),
@@ -41,7 +46,7 @@ async function activate(
   named: { readonly agentKey: string; readonly knowledgeVersion: string },
   options: ActivateOptions,
 ): Promise<void> {
-  const look = `See "npx agent-knowledge versions ${named.agentKey}".`;
+  const about = { agentKey: named.agentKey, environment: options.env };
   const view = await withCall(
     cli,
     async (call) => {
@@ -54,7 +59,7 @@ async function activate(
       });
       return readPackageView(call, name);
     },
-    { environments: [options.env], next: { NOT_FOUND: look, CONFLICT: look } },
+    { environments: [options.env], about, next: { CONFLICT: `See "${commandAbout('versions', about)}".` } },
   );
   printPackage(cli, view, options.json);
 }

@@ -1,10 +1,16 @@
+import type { Command } from 'commander';
 import type { Check } from '../core/check.ts';
 import type { Finding } from '../core/finding.ts';
+import type { NoticeReceiver } from '../core/notice-delivery.ts';
 import type { FolderSurvey } from '../core/propose-registry.ts';
 import type { CallContext, Policy } from '../operations/context.ts';
 import type { KeyMaterial } from '../operations/manage-keys.ts';
 import type { RefreshPreview } from '../operations/preview-refresh.ts';
+import type { SignInMaterial } from '../operations/sign-in.ts';
+import { paintColoured, paintPlain, type Paint } from './output/colour.ts';
 import { printableJson } from './output/printable.ts';
+import { noProgress, progressOn, type Progress } from './output/progress.ts';
+import type { TextLook } from './output/text-look.ts';
 import type { PackageName, RefreshRow } from './rows.ts';
 
 /** Everything the command line is given from outside; made by a composition root, lazily, so that help needs nothing. */
@@ -13,9 +19,15 @@ export interface CliDeps {
   readonly version: string;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** Whether a person watches stdout; what goes elsewhere is never cut to a width. */
+  readonly outIsTerminal: boolean;
   /** Whether a person watches stderr. */
   readonly isTerminal: boolean;
-  /** Width of the terminal, for help texts. */
+  /** The stream of stderr, where progress is shown if a person watches it; null: nowhere. */
+  readonly terminal: NodeJS.WriteStream | null;
+  /** Which of the streams take colours; `--no-color` goes before it. */
+  readonly colours: { readonly out: boolean; readonly err: boolean };
+  /** Width of the terminal. */
   readonly columns: number;
   readonly clock: () => Date;
   /** What the settings say; throws what `isSettingsError` knows. */
@@ -37,6 +49,16 @@ export interface CliDeps {
   /** What a registry could list of a folder; throws `SourceError` where it cannot be opened. */
   readonly surveyFolder: (path: string) => Promise<FolderSurvey>;
   readonly newKeyMaterial: () => KeyMaterial;
+  /** Where the settings have notices sent; null where nobody is told. */
+  readonly openReceiver: () => Promise<NoticeReceiver | null>;
+  readonly newNoticeId: () => string;
+  readonly newSignInMaterial: () => SignInMaterial;
+  /** How browsers sign in: whether they must, where (null: the port is not known here), and who asks by default. */
+  readonly signIn: () => {
+    readonly isNeeded: boolean;
+    readonly url: string | null;
+    readonly userName: string;
+  };
   readonly runStart: () => Promise<void>;
   readonly runServe: () => Promise<void>;
   readonly runDaemon: () => Promise<void>;
@@ -51,6 +73,8 @@ export interface HereRequest {
   readonly acceptShrink: boolean;
   /** How long to wait for a look of another process that has taken the request over. */
   readonly waitSeconds: number;
+  /** Hears of each package when it is done. */
+  readonly progress: Pick<Progress, 'begin' | 'step'>;
 }
 
 export interface HereRefresh {
@@ -64,19 +88,73 @@ export class Cli {
   readonly deps: CliDeps;
   /** 0 done, 1 it failed, 64 wrong usage; `plan` also says 2. */
   exitCode = 0;
+  /** The command that runs, or that the command line was no usage of. */
+  command: Command | null = null;
+  /** Whether stdout holds one JSON document and nothing else. */
+  readonly isJson: boolean;
+  readonly #isColourless: boolean;
+  #hasPrinted = false;
 
-  constructor(deps: CliDeps) {
+  /** `arguments_`: what was given, since also what cannot be understood is answered as it asks for. */
+  constructor(deps: CliDeps, arguments_: readonly string[]) {
     this.deps = deps;
+    const own = arguments_.slice(0, arguments_.indexOf('--') + 1 || undefined);
+    this.isJson = own.includes('--json');
+    this.#isColourless = own.includes('--no-color');
+  }
+
+  /** Whether the result, or a part of it, stands on stdout already. */
+  get hasPrinted(): boolean {
+    return this.#hasPrinted;
+  }
+
+  /** Paints a printable text for stdout, where stdout takes colours. */
+  get paint(): Paint {
+    return this.deps.colours.out && !this.#isColourless ? paintColoured : paintPlain;
+  }
+
+  /** How text is shown on stdout. */
+  get look(): TextLook {
+    const { outIsTerminal, columns } = this.deps;
+    return { width: outIsTerminal ? columns : null, paint: this.paint };
+  }
+
+  /** Paints a printable text for stderr, where stderr takes colours. */
+  get paintNote(): Paint {
+    return this.deps.colours.err && !this.#isColourless ? paintColoured : paintPlain;
   }
 
   /** Prints result lines, which must be printable. */
   print(...lines: readonly string[]): void {
+    this.#hasPrinted = true;
     this.deps.stdout(lines.map((line) => `${line}\n`).join(''));
+  }
+
+  /** Prints a text for another program byte for byte; never to a terminal, which would obey what is in it. */
+  printExact(text: string): void {
+    this.#hasPrinted = true;
+    this.deps.stdout(text);
   }
 
   /** Prints the one document of `--json`. */
   printJson(value: unknown): void {
     this.print(printableJson(value));
+  }
+
+  /** Whether a person watches what is said beside the result. */
+  get isWatched(): boolean {
+    return this.deps.isTerminal && !this.isJson;
+  }
+
+  /** Shows how far long work is, to whoever watches stderr; `verb` as in `Refreshing`. */
+  progress(verb: string): Progress {
+    const { terminal } = this.deps;
+    return this.isWatched && terminal !== null ? progressOn(terminal, verb) : noProgress;
+  }
+
+  /** Says what a person may want to do next; to nobody where none watches. */
+  hint(...lines: readonly string[]): void {
+    if (this.isWatched) this.note(...lines.map((line) => this.paintNote('quiet', line)));
   }
 
   /** Says something beside the result. */

@@ -14,8 +14,9 @@ export function addDoctor(program: Command, cli: Cli): void {
   addCommand(program, {
     use: 'doctor',
     about:
-      'check settings, registry, folder, database, daemons and disk, and say who can mend what; changes nothing, exit code 1: trouble',
-    example: 'doctor --json',
+      'check settings, registry, folder, database, daemons and disk, and say who can mend what; changes nothing',
+    example: ['doctor', 'doctor --json', 'doctor --root config/sample'],
+    exits: ['0 no trouble', '1 trouble', '64 wrong usage'],
   })
     .option(
       '--root <folder>',
@@ -32,7 +33,7 @@ async function examine(cli: Cli, options: JsonOption): Promise<void> {
   const isOk = checks.every((check) => check.state !== 'trouble');
   if (!isOk) cli.exitCode = 1;
   if (options.json) return cli.printJson({ ok: isOk, checks: checks.map(checkJson) });
-  cli.print(...checkLines(checks, cli.deps.columns), checkSummary(checks));
+  cli.print(...checkLines(checks, cli.deps.columns, cli.paint), checkSummary(checks));
 }
 
 async function propose(cli: Cli, folder: string): Promise<void> {

@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
 import { holdPackage } from '../operations/hold-package.ts';
 import type { Cli } from './cli.ts';
-import { addCommand, environmentOption, jsonOption, type EnvironmentOption } from './options.ts';
+import {
+  addCommand,
+  environmentOption,
+  type EnvironmentOption,
+  jsonOption,
+  parseReasonArgument,
+} from './options.ts';
 import { printPackage } from './output/package-line.ts';
 import { readPackageView } from './read-package-views.ts';
 import { withCall } from './with-call.ts';
@@ -18,7 +24,7 @@ export function addHold(program: Command, cli: Cli): void {
     example: 'hold intake_triage --reason "review of the new rules"',
   })
     .addOption(environmentOption())
-    .requiredOption('--reason <text>', 'why, 1 to 500 characters')
+    .requiredOption('--reason <text>', 'why, 1 to 500 characters', parseReasonArgument)
     .addOption(jsonOption())
     .action((agentKey: string, options: HoldOptions) => hold(cli, agentKey, options));
 }
@@ -30,7 +36,7 @@ async function hold(cli: Cli, agentKey: string, options: HoldOptions): Promise<v
       const name = await holdPackage(call, { agentKey, environment: options.env, reason: options.reason });
       return readPackageView(call, name);
     },
-    { environments: [options.env] },
+    { environments: [options.env], about: { agentKey, environment: options.env } },
   );
   printPackage(cli, view, options.json);
 }

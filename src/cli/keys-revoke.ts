@@ -9,7 +9,7 @@ import { withCall } from './with-call.ts';
 export function addKeysRevoke(keys: Command, cli: Cli): void {
   addCommand(keys, {
     use: 'revoke <id>',
-    about: 'revoke a key at once, by the id that "keys list" shows',
+    about: 'revoke a key, or end a browser\'s sign-in, at once, by the id that "keys list" shows',
     example: 'keys revoke 3f9a0c77b1d2',
   })
     .addOption(jsonOption())
@@ -21,5 +21,5 @@ async function revoke(cli: Cli, keyId: string, options: JsonOption): Promise<voi
     next: { NOT_FOUND: 'See "npx agent-knowledge keys list".' },
   });
   if (options.json) return cli.printJson({ keyId, revoked: true });
-  cli.print(`The key ${printable(keyId)} is revoked.`);
+  cli.print(`${printable(keyId)} is revoked.`);
 }

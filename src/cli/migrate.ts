@@ -8,7 +8,7 @@ export function addMigrate(program: Command, cli: Cli): void {
   addCommand(program, {
     use: 'migrate',
     about: "bring the database to this version's tables; safe to repeat, also by several at once",
-    example: 'migrate',
+    example: ['migrate', 'migrate --json'],
   })
     .addOption(jsonOption())
     .action((options: JsonOption) => migrate(cli, options));

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseVersionName } from '../core/package.ts';
+import { addHelpEnd } from './help.ts';
 
 /** What every command that answers something takes. */
 export interface JsonOption {
@@ -11,15 +12,20 @@ export interface EnvironmentOption extends JsonOption {
   readonly env?: string;
 }
 
-/** Starts a command: its words in the help, and an example below them. */
+/** Starts a command: its words in the help, and below them examples that work as pasted, and its exit codes. */
 export function addCommand(
   parent: Command,
-  words: { readonly use: string; readonly about: string; readonly example: string },
+  words: {
+    readonly use: string;
+    readonly about: string;
+    readonly example: string | readonly string[];
+    /** Where they say more than that it failed. */
+    readonly exits?: readonly string[];
+  },
 ): Command {
-  return parent
-    .command(words.use)
-    .description(words.about)
-    .addHelpText('after', `\nExample:\n  $ npx agent-knowledge ${words.example}`);
+  const command = parent.command(words.use).description(words.about);
+  addHelpEnd(command, { examples: [words.example].flat(), exits: words.exits ?? [] });
+  return command;
 }
 
 export function jsonOption(): Option {
@@ -34,6 +40,12 @@ export function environmentOption(): Option {
 export function parseVersionArgument(text: string): string {
   if (parseVersionName(text) !== null) return text;
   throw new InvalidArgumentError('Expected a version such as v3.');
+}
+
+/** Reads a reason; one that looks like an option is one whose text was forgotten, and must not become what others read. */
+export function parseReasonArgument(text: string): string {
+  if (!/^--?[a-z]/i.test(text)) return text;
+  throw new InvalidArgumentError('Expected 1 to 500 characters that say why; found an option.');
 }
 
 /** Reads whole seconds, 0 to 60. */

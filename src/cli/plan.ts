@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../core/count.ts';
 import type { CallContext } from '../operations/context.ts';
 import { resolveEnvironment } from '../operations/names.ts';
 import type { RefreshPreview } from '../operations/preview-refresh.ts';
@@ -9,6 +10,7 @@ import { findingJson, findingLines } from './output/findings.ts';
 import { fileJson } from './output/knowledge-json.ts';
 import { titleOf } from './output/package-line.ts';
 import { printable } from './output/printable.ts';
+import type { TextLook } from './output/text-look.ts';
 import type { PackageName } from './rows.ts';
 import { nameOf } from './version-names.ts';
 import { withCall } from './with-call.ts';
@@ -22,9 +24,9 @@ interface PlanOptions extends EnvironmentOption {
 export function addPlan(program: Command, cli: Cli): void {
   addCommand(program, {
     use: 'plan <agent>',
-    about:
-      'say what a refresh would do now and change nothing; exit code 0: nothing to do, 2: it would load, 1: it would fail',
-    example: 'plan intake_triage --no-db --json',
+    about: 'say what a refresh would do now and change nothing',
+    example: ['plan intake_triage', 'plan intake_triage --no-db --json'],
+    exits: ['0 nothing to do', '2 it would load', '1 it would fail', '64 wrong usage'],
   })
     .addOption(environmentOption())
     .option('--no-db', 'ask no database: every package counts as new')
@@ -38,11 +40,12 @@ async function plan(cli: Cli, agentKey: string, options: PlanOptions): Promise<v
   const withoutDatabase = `"npx agent-knowledge plan ${agentKey} --no-db" needs no database.`;
   const preview = options.db
     ? await withCall(cli, async (call) => withPointer(call, name, await planHere(name, call)), {
+        about: { agentKey, environment: options.env },
         next: { UNAVAILABLE: withoutDatabase },
       })
     : countedAsNew(await planHere(name, null));
   if (options.json) cli.printJson(previewJson(name, preview));
-  else cli.print(...previewLines(name, preview));
+  else cli.print(...previewLines(cli.look, name, preview));
   cli.exitCode = exitCodeOf(preview);
 }
 
@@ -89,14 +92,14 @@ function previewJson(name: PackageName, preview: RefreshPreview) {
   };
 }
 
-function previewLines(name: PackageName, preview: RefreshPreview): string[] {
+function previewLines(look: TextLook, name: PackageName, preview: RefreshPreview): string[] {
   const bytes = preview.files.reduce((sum, file) => sum + file.sizeBytes, 0);
   return [
     `${titleOf(name)}: ${headline(preview)}`,
-    ...findingLines(preview),
+    ...findingLines(preview, look),
     ...(preview.checksum === null
       ? []
-      : [`  ${preview.files.length} files, ${bytes} bytes, checksum ${preview.checksum}`]),
+      : [`  ${counted(preview.files.length, 'file')}, ${bytes} bytes, checksum ${preview.checksum}`]),
   ];
 }
 

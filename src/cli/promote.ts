@@ -1,7 +1,13 @@
 import { Argument, type Command } from 'commander';
 import { promoteVersion } from '../operations/promote-version.ts';
 import type { Cli } from './cli.ts';
-import { addCommand, jsonOption, parseVersionArgument, type JsonOption } from './options.ts';
+import {
+  addCommand,
+  jsonOption,
+  type JsonOption,
+  parseReasonArgument,
+  parseVersionArgument,
+} from './options.ts';
 import { printRefreshes } from './output/refreshes.ts';
 import { withCall } from './with-call.ts';
 
@@ -17,13 +23,13 @@ export function addPromote(program: Command, cli: Cli): void {
   addCommand(program, {
     use: 'promote <agent>',
     about: 'store the content of a version as the next version of another environment',
-    example: 'promote intake_triage v4 --from staging --to production',
+    example: 'promote intake_triage v1 --from production --to staging',
   })
     .addArgument(new Argument('<version>', 'such as v4').argParser<string>(parseVersionArgument))
     .requiredOption('--from <environment>', 'where the version is')
     .requiredOption('--to <environment>', 'where it is to go')
     .option('--hold', 'and hold the target, so that refreshes do not move it')
-    .option('--reason <text>', 'why, kept with the hold')
+    .option('--reason <text>', 'why, kept with the hold', parseReasonArgument)
     .addOption(jsonOption())
     .action((agentKey: string, knowledgeVersion: string, options: PromoteOptions) =>
       promote(cli, { agentKey, knowledgeVersion }, options),
@@ -38,7 +44,7 @@ async function promote(
   const { from, to, hold, reason } = options;
   const refresh = await withCall(cli, (call) => promoteVersion(call, { ...named, from, to, hold, reason }), {
     environments: [from, to],
-    next: { NOT_FOUND: `See "npx agent-knowledge versions ${named.agentKey} --env ${from}".` },
+    about: { agentKey: named.agentKey, environment: from },
   });
   printRefreshes(cli, {
     agentKey: named.agentKey,

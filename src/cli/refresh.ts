@@ -3,7 +3,9 @@ import { isDaemonAlive } from '../operations/looker.ts';
 import type { CallContext } from '../operations/context.ts';
 import { resolveEnvironment } from '../operations/names.ts';
 import { readEnabledPackages } from '../operations/read-enabled-packages.ts';
+import { readPackageOf } from '../operations/read-knowledge.ts';
 import { awaitRefresh, requestRefresh } from '../operations/request-refresh.ts';
+import { hintAtNext } from './advice.ts';
 import type { Cli, HereRefresh, HereRequest } from './cli.ts';
 import {
   addCommand,
@@ -12,8 +14,9 @@ import {
   parseSeconds,
   type EnvironmentOption,
 } from './options.ts';
-import { printable } from './output/printable.ts';
+import { noProgress } from './output/progress.ts';
 import { printRefreshes } from './output/refreshes.ts';
+import type { PackageRow } from './rows.ts';
 import { withCall } from './with-call.ts';
 
 interface RefreshOptions extends EnvironmentOption {
@@ -30,7 +33,8 @@ export function addRefresh(program: Command, cli: Cli): void {
   const command = addCommand(program, {
     use: 'refresh [agent]',
     about: 'refresh one agent, or every enabled one; with no live daemon this process looks itself',
-    example: 'refresh intake_triage --env staging --wait 60',
+    example: ['refresh intake_triage --wait 60', 'refresh --all --env staging --json'],
+    exits: ['0 loaded or unchanged', '1 it failed or is still under way', '64 wrong usage'],
   });
   command
     .option('--all', 'every enabled agent, one line each')
@@ -49,11 +53,22 @@ export function addRefresh(program: Command, cli: Cli): void {
 async function refresh(cli: Cli, agentKey: string | null, options: RefreshOptions): Promise<void> {
   const environment = resolveEnvironment(cli.deps.policy(), options.env);
   const acceptShrink = options.acceptShrink ?? false;
-  if (cli.deps.isTerminal) cli.note(`Refreshing ${printable(agentKey ?? 'every enabled agent')} …`);
-  const found = await withCall(cli, (call) =>
-    refreshUntilTold(cli, call, { agentKey, environment, acceptShrink, waitSeconds: options.wait }),
-  );
+  const work = async (call: CallContext) => {
+    using progress = cli.progress('Refreshing');
+    const request = { agentKey, environment, acceptShrink, waitSeconds: options.wait, progress };
+    const found = await refreshUntilTold(cli, call, request);
+    return { found, rows: cli.isWatched ? await readRowsOf(call, found) : [] };
+  };
+  const about = agentKey === null ? {} : { about: { agentKey, environment: options.env } };
+  const { found, rows } = await withCall(cli, work, about);
   printRefreshes(cli, { agentKey, environment, found, json: options.json ?? false });
+  for (const row of rows) hintAtNext(cli, row);
+}
+
+/** How the packages stand that have got a version. */
+async function readRowsOf(call: CallContext, { refreshes }: HereRefresh): Promise<PackageRow[]> {
+  const loaded = refreshes.filter(({ outcome }) => outcome === 'LOADED');
+  return Promise.all(loaded.map((name) => readPackageOf(call, name)));
 }
 
 /** A look that another one has overtaken says nothing of the source, so it is made again. */
@@ -65,7 +80,8 @@ async function refreshUntilTold(cli: Cli, call: CallContext, request: HereReques
       if (refresh.outcome !== 'SUPERSEDED') refreshes.push(refresh);
       else
         refreshes.push(
-          ...(await refreshOnce(cli, call, { ...request, agentKey: refresh.agentKey })).refreshes,
+          ...(await refreshOnce(cli, call, { ...request, agentKey: refresh.agentKey, progress: noProgress }))
+            .refreshes,
         );
     }
     found = { ...found, refreshes };
@@ -79,11 +95,18 @@ async function refreshOnce(cli: Cli, call: CallContext, request: HereRequest): P
 
 /** Everything is asked for before anything is waited for, so that a daemon can look at several packages at once. */
 async function askDaemon(call: CallContext, request: HereRequest): Promise<HereRefresh> {
-  const { agentKey, environment, acceptShrink, waitSeconds } = request;
+  const { agentKey, environment, acceptShrink, waitSeconds, progress } = request;
   const names =
     agentKey === null ? await readEnabledPackages(call, environment) : [{ agentKey, environment }];
+  progress.begin(names.length);
   const asked = [];
   for (const name of names) asked.push(await requestRefresh(call, { ...name, acceptShrink, waitSeconds: 0 }));
-  const refreshes = await Promise.all(asked.map(({ id }) => awaitRefresh(call, id, waitSeconds)));
+  const refreshes = await Promise.all(
+    asked.map(async ({ id }) => {
+      const refresh = await awaitRefresh(call, id, waitSeconds);
+      progress.step(refresh.agentKey);
+      return refresh;
+    }),
+  );
   return { refreshes, registryFaults: [] };
 }

@@ -31,7 +31,7 @@ async function release(cli: Cli, agentKey: string, options: ReleaseOptions): Pro
       const name = await releasePackage(call, { agentKey, environment, activateNewest });
       return readPackageView(call, name);
     },
-    { environments: [options.env] },
+    { environments: [options.env], about: { agentKey, environment: options.env } },
   );
   printPackage(cli, view, options.json);
 }

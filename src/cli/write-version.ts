@@ -3,6 +3,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { bundleText, type BundleLine } from '../core/checksum.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
+import { noProgress, type Progress } from './output/progress.ts';
 import { foldPath } from '../core/registry/relative-path.ts';
 
 /** One file of a version with its exact bytes. */
@@ -20,14 +21,22 @@ interface Target {
  * Nothing is overwritten and nothing is written outside the folder, also where links lie in it: throws `CONFLICT`
  * naming what is in the way, before the first file is written.
  */
-export async function writeVersion(folder: string, files: readonly WrittenFile[]): Promise<void> {
+export async function writeVersion(
+  folder: string,
+  files: readonly WrittenFile[],
+  progress: Pick<Progress, 'begin' | 'step'> = noProgress,
+): Promise<void> {
   const targets: readonly Target[] = [...files, { relativePath: sumsName, content: bundleText(files) }];
   assertNoSums(files);
   if (folder === '') throw new KnowledgeError('BAD_USER_INPUT', '--out must name a folder; it is empty.');
   await makeFolders(resolve(folder));
   const root = await realpath(folder);
   for (const target of targets) await assertFree(root, target.relativePath);
-  for (const target of targets) await writeNew(root, target);
+  progress.begin(targets.length);
+  for (const target of targets) {
+    await writeNew(root, target);
+    progress.step(target.relativePath);
+  }
 }
 
 const sumsName = 'SHA256SUMS';

@@ -15,6 +15,7 @@ export const checkAreas = [
   'daemons',
   'packages',
   'queue',
+  'notices',
   'disk',
 ] as const;
 export type CheckArea = (typeof checkAreas)[number];

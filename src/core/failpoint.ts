@@ -22,7 +22,10 @@ export const failpoints = [
   'after publish',
   'before job completion',
 ] as const;
-export type Failpoint = (typeof failpoints)[number];
+
+/** The same of a notice, which neither a refresh nor an activation comes by. */
+export const noticeFailpoints = ['before notice cursor', 'after notice claim', 'after notice sent'] as const;
+export type Failpoint = (typeof failpoints)[number] | (typeof noticeFailpoints)[number];
 
 let onReached: ((point: Failpoint) => void) | null = null;
 

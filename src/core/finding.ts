@@ -106,6 +106,19 @@ export function faultsMessage(
   return [placedMessage(first), ...(hint ? [hint.message] : []), ...more].join(' ');
 }
 
+/** How many findings a list shows that is read again and again. */
+const shownFindings = 50;
+
+/** As many as a person reads; the message beside a list counts all of them. */
+export function firstFindings(findings: readonly Finding[]): readonly Finding[] {
+  return findings.slice(0, shownFindings);
+}
+
+/** Whether anything was found at all, for the type checker. */
+export function isFaulty(faults: readonly Finding[]): faults is readonly [Finding, ...Finding[]] {
+  return faults.length > 0;
+}
+
 /** What is told of a file that is not there because another one looks like it. */
 const hints: ReadonlySet<FindingCode> = new Set([
   'name_differs_by_case',

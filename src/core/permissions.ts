@@ -27,11 +27,19 @@ export function parseScopes(words: readonly string[]): readonly Scope[] | null {
   return [...new Set(found)];
 }
 
+/** What a caller has shown and can lose: a key or a browser's session, by its public id. */
+export interface Credential {
+  readonly kind: 'key' | 'session';
+  readonly id: string;
+}
+
 /** Who acts: made from a credential only, never from an argument (T19). */
 export interface Caller {
   /** Row id of the actor; what facts refer to. */
   readonly actorId: number;
-  readonly kind: 'key' | 'daemon' | 'cli' | 'local' | 'system';
+  readonly kind: 'key' | 'daemon' | 'cli' | 'local' | 'system' | 'browser';
+  /** Null where nothing is shown that could end: the command line, the daemon, a server without authentication. */
+  readonly credential: Credential | null;
   readonly scopes: ReadonlySet<Scope>;
   /** Agent keys the credential is bound to; null: all. */
   readonly agents: ReadonlySet<string> | null;

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from '../core/logger.ts';
 import type { Context } from '../operations/context.ts';
+import { streamLimits } from '../operations/follow-knowledge.ts';
 import { allowMethods, openExchange, type Exchange } from './exchange.ts';
 import { findCaller, refuseStrangers, type Auth } from './find-caller.ts';
+import { createGraphiqlRoutes } from './graphiql-route.ts';
 import { createGraphqlRoute } from './graphql-route.ts';
 import { createHealthRoutes, type HealthOptions } from './health.ts';
 import { allowedHosts, bracketed, checkHost } from './host-check.ts';
@@ -11,7 +13,9 @@ import { logExchange } from './log-exchange.ts';
 import { readBody } from './read-body.ts';
 import { Refusal } from './refusal.ts';
 import { respondError } from './respond.ts';
+import { createSessions } from './session.ts';
 import { prepareShutdown } from './shutdown.ts';
+import { createSignInRoutes } from './sign-in-route.ts';
 
 export interface HttpServerOptions {
   readonly context: Context;
@@ -56,17 +60,22 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   assertLoopback(options);
   const { stalledReaderMs, ...timeouts } = { ...defaultTimeouts, ...options.timeouts };
   const server = createServer(timeouts);
-  server.maxConnections = 1000;
+  // Room for every stream and as many ordinary requests (T36, T37).
+  server.maxConnections = 2 * streamLimits.perProcess;
   server.maxRequestsPerSocket = 1000;
   const close = prepareShutdown(server);
+  const stopping = new AbortController();
   const port = await listen(server, options);
   const isOpen = () => server.listening;
   const answer = createAnswer({ ...options, port, isOpen });
-  serve(server, answer, { logger: options.logger, stalledReaderMs, isOpen });
+  serve(server, answer, { logger: options.logger, stalledReaderMs, isOpen, stopping: stopping.signal });
   return {
     url: options.publicUrl ?? `http://${bracketed(options.host)}:${port}`,
     port,
-    close,
+    close: async (graceMs) => {
+      stopping.abort();
+      await close(graceMs);
+    },
   };
 }
 
@@ -76,16 +85,21 @@ function createAnswer(
 ): (exchange: Exchange) => Promise<void> {
   const { context, auth, logger } = options;
   const hosts = allowedHosts(options);
+  const known = { ...options, sessions: createSessions(options) };
   const answerHealth = createHealthRoutes(options);
+  const answerSignIn = createSignInRoutes(known);
+  const answerGraphiql = createGraphiqlRoutes(known);
   const answerGraphql = createGraphqlRoute(context, logger);
   return async (exchange) => {
     checkHost(exchange, hosts);
     if (await answerHealth(exchange)) return;
+    if (await answerSignIn(exchange)) return;
+    if (await answerGraphiql(exchange)) return;
     if (exchange.path !== '/graphql') throw new Refusal(404, 'There is nothing here.', { code: 'NOT_FOUND' });
     allowMethods(exchange, ['GET', 'POST']);
     refuseStrangers(exchange, auth);
     const body = await readBody(exchange);
-    const caller = await findCaller(context, exchange, auth);
+    const caller = await findCaller(context, exchange, known);
     await answerGraphql(exchange, caller, body);
   };
 }
@@ -93,7 +107,10 @@ function createAnswer(
 function serve(
   server: Server,
   answer: (exchange: Exchange) => Promise<void>,
-  { logger, ...habits }: { readonly logger: Logger } & Pick<Exchange, 'stalledReaderMs' | 'isOpen'>,
+  {
+    logger,
+    ...habits
+  }: { readonly logger: Logger } & Pick<Exchange, 'stalledReaderMs' | 'isOpen' | 'stopping'>,
 ): void {
   server.on('error', (error) => logger.error('A connection could not be accepted.', { error: error.stack }));
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {

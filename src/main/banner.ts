@@ -5,6 +5,8 @@ import { adminKeyPath, type MadeKey } from './setup-database.ts';
 export interface BannerFacts {
   /** Where GraphQL is asked. */
   readonly url: string;
+  /** A link that signs the person at this terminal in, once; null where nobody signs in. */
+  readonly signInUrl: string | null;
   /** The admin key that this start has made, if it did. */
   readonly madeKey: MadeKey | null;
   /** Whether the key in the data folder opens this database. */
@@ -30,6 +32,7 @@ export function bannerOf(settings: Settings, facts: BannerFacts): string {
       ? '  Authentication     off (this machine only)'
       : `  Admin key          ${keyLine(settings, facts)}`,
     '',
+    ...signInLines(facts),
     facts.agentKey === null ? 'Ask for the packages:' : 'Ask for the active version:',
     '',
     `  curl -s ${url} -H 'content-type: application/json'${authorization} -d ${body}`,
@@ -37,6 +40,16 @@ export function bannerOf(settings: Settings, facts: BannerFacts): string {
     `Edit a file in the knowledge folder and save it: ${whatFollows(settings)}. Ctrl-C stops everything.`,
     '',
   ].join('\n');
+}
+
+function signInLines({ url, signInUrl }: BannerFacts): readonly string[] {
+  if (signInUrl === null) return ['Look around in a browser:', '', `  ${url}`, ''];
+  return [
+    'Look around in a browser (this link works once, within ten minutes; "npx agent-knowledge login" prints another):',
+    '',
+    `  ${signInUrl}`,
+    '',
+  ];
 }
 
 function keyLine(settings: Settings, { madeKey, keyWorks }: BannerFacts): string {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KnowledgeError } from '../core/errors.ts';
 import type { ChildMessage } from './lifetime.ts';
+import type { ScreenLine } from './screen-line.ts';
 import type { Part } from './supervisor.ts';
 
 type Ready = Extract<ChildMessage, { type: 'ready' }>;
@@ -13,7 +14,7 @@ export interface ChildOptions {
   readonly command: 'serve' | 'daemon';
   readonly env: NodeJS.ProcessEnv;
   /** Hears what it has to tell a person. */
-  readonly onLine: (text: string) => void;
+  readonly onLine: (line: ScreenLine) => void;
   /** Hears each line of its log. */
   readonly onLog: (line: string) => void;
 }
@@ -44,7 +45,7 @@ export class Child implements Part {
     this.#process.on('message', (message) => {
       const told = message as ChildMessage;
       if (told.type === 'ready') resolve(told);
-      else onLine(told.text);
+      else onLine(told);
     });
     const closed = once(this.#process, 'close');
     if (this.#process.stderr) createInterface({ input: this.#process.stderr }).on('line', onLog);

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { v7 as uuidv7 } from 'uuid';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SettingsError, type Settings } from '../../config/settings.ts';
 import type { CliDeps } from '../cli/cli.ts';
@@ -6,12 +7,17 @@ import type { CallContext } from '../operations/context.ts';
 import { surveyFolder, usualSurveyLimits } from '../source/folder-survey.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
 import { planHere } from './plan-here.ts';
-import { newKeyMaterial } from './key-material.ts';
+import { newKeyMaterial, newSignInMaterial } from './key-material.ts';
+import { operatorName } from './operator-name.ts';
 import { policyOf } from './policy.ts';
+import { publicUrlOf } from './public-url.ts';
 import type { MadeKey } from './setup-database.ts';
 
 /** Where a command line writes, and how much room a line has there. */
-export type CliStreams = Pick<CliDeps, 'stdout' | 'stderr' | 'isTerminal' | 'columns'>;
+export type CliStreams = Pick<
+  CliDeps,
+  'stdout' | 'stderr' | 'outIsTerminal' | 'isTerminal' | 'terminal' | 'colours' | 'columns'
+>;
 
 /**
  * Everything the command line stands on. `readSettings` is called by the commands that need settings, and only then; what
@@ -38,11 +44,19 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
       return surveyFolder(resolve(path), { ...usualSurveyLimits, maxFileBytes });
     },
     newKeyMaterial,
+    openReceiver: async () => (await import('./webhook.ts')).openReceiver(readSettings()),
+    newNoticeId: () => `msg_${uuidv7()}`,
+    newSignInMaterial,
+    signIn: () => signInOf(readSettings()),
     runStart: async () => (await import('./run-start.ts')).runStart(readSettings()),
     runServe: async () => (await import('./run-serve.ts')).runServe(readSettings()),
     runDaemon: async () => (await import('./run-daemon.ts')).runDaemon(readSettings()),
     runMigrate: () => runMigrate(readSettings()),
   };
+}
+
+function signInOf(settings: Settings): ReturnType<CliDeps['signIn']> {
+  return { isNeeded: settings.auth === 'required', url: publicUrlOf(settings), userName: operatorName() };
 }
 
 async function runMigrate(settings: Settings): Promise<MadeKey | null> {

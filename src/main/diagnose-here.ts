@@ -16,6 +16,7 @@ import { readFileModes } from '../store/file-modes.ts';
 import { readFreeSpace } from '../store/free-space.ts';
 import { policyOf } from './policy.ts';
 import { adminKeyPath } from './setup-database.ts';
+import { webhookFacts } from './webhook.ts';
 
 /** Checks this machine's settings, folder, registry, disk and database; where the settings are wrong, only those. */
 export async function diagnoseHere(readSettings: () => Settings, clock: () => Date): Promise<Check[]> {
@@ -42,6 +43,7 @@ export async function diagnoseHere(readSettings: () => Settings, clock: () => Da
     dataDir: settings.dataDir,
     findDatabase: async () =>
       settings.databaseUrl ?? (await findEmbeddedPostgres(settings.dataDir))?.applicationUrl ?? null,
+    webhook: webhookFacts(settings),
     readDisk: () => readDisk(settings),
   });
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from '../core/logger.ts';
+import type { ScreenLine } from './screen-line.ts';
 
 /** The exit code of a process that a second signal has ended at once. */
 export const endedAtOnce = 130;
@@ -83,7 +84,7 @@ export async function endInTime(stop: Promise<string>, logger: Logger): Promise<
 /** What a child process tells the one that started it. */
 export type ChildMessage =
   | { readonly type: 'ready'; readonly url?: string; readonly port?: number }
-  | { readonly type: 'line'; readonly text: string };
+  | ({ readonly type: 'line' } & ScreenLine);
 
 /** Tells the parent, where there is one. */
 export function tellParent(message: ChildMessage): void {

@@ -1,3 +1,5 @@
+import { takesColour } from '../cli/output/colour.ts';
+import { columnsOf } from '../cli/output/text-look.ts';
 import { runProgram } from '../cli/program.ts';
 import { makeCliDeps } from './cli-deps.ts';
 import { readSettings } from './environment.ts';
@@ -10,8 +12,14 @@ process.exitCode = await runProgram(
   makeCliDeps(readSettings, {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
+    outIsTerminal: process.stdout.isTTY ?? false,
     isTerminal: process.stderr.isTTY ?? false,
-    columns: process.stdout.columns ?? 80,
+    terminal: process.stderr,
+    colours: {
+      out: takesColour(process.stdout.isTTY ?? false, process.env),
+      err: takesColour(process.stderr.isTTY ?? false, process.env),
+    },
+    columns: columnsOf(process.stdout),
   }),
 );
 if (process.connected) process.disconnect();

@@ -46,7 +46,8 @@ export async function refreshHere(
     clock: systemClock,
     watchEnvironments: settings.watchEnvironments,
     settleTimes: (environment) => settleTimes[settings.settle[environment] ?? 'settled'],
-    onLook: () => undefined, // What a look came to is read from its request.
+    // What a look came to is read from its request.
+    onLook: ({ agentKey }) => request.progress.step(agentKey),
   });
   try {
     return { refreshes: await askAndLook(call, pool, request), registryFaults: [] };
@@ -60,9 +61,10 @@ async function askAndLook(
   pool: LookerPool,
   request: HereRequest,
 ): Promise<HereRefresh['refreshes']> {
-  const { agentKey, environment, acceptShrink, waitSeconds } = request;
+  const { agentKey, environment, acceptShrink, waitSeconds, progress } = request;
   const names =
     agentKey === null ? await readEnabledPackages(call, environment) : [{ agentKey, environment }];
+  progress.begin(names.length);
   const asked = [];
   for (const name of names) asked.push(await requestRefresh(call, { ...name, acceptShrink, waitSeconds: 0 }));
   for (const name of names) pool.hint(name, 'request');

@@ -3,6 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Settings } from '../../config/settings.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import { systemClock } from '../../daemon/clock.ts';
+import { NoticeKeeper } from '../../daemon/notice-keeper.ts';
+import { Pause } from '../../daemon/pause.ts';
 import { settleTimes } from '../core/settle-window.ts';
 import { makeLooker } from '../operations/looker.ts';
 import { openLocalSource } from '../source/local-source.ts';
@@ -13,6 +15,7 @@ import { endInTime, endOnUnawaitedErrors, tellParent, untilAskedToStop } from '.
 import { jsonLogger } from './logger.ts';
 import { findDatabase, openContext } from './runtime.ts';
 import { setUpDatabase } from './setup-database.ts';
+import { openReceiver, warnOfClearWebhook } from './webhook.ts';
 
 /** `daemon`: keeps the packages in step with the source until it is asked to stop. */
 export async function runDaemon(settings: Settings): Promise<void> {
@@ -21,12 +24,14 @@ export async function runDaemon(settings: Settings): Promise<void> {
   endOnUnawaitedErrors(logger);
   void endInTime(stop, logger);
   for (const name of settings.idle) logger.warn(`the setting ${name} has no effect`);
+  warnOfClearWebhook(settings, logger);
   const urls = await findDatabase(settings);
   const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, urls) : null;
   if (madeKey !== null) logger.info('an admin key was made', { ...madeKey });
   await using context = await openContext(settings, urls.applicationUrl);
   for (const fault of await context.database.faults()) logger.error(fault);
   const lines = new LookLines();
+  const noticePause = new Pause(systemClock);
   const looker = await makeLooker(context, { id: uuidv7(), kind: 'daemon', name: `daemon on ${hostname()}` });
   await using source = openLocalSource({ root: settings.localPath });
   await using daemon = await Daemon.start({
@@ -48,18 +53,23 @@ export async function runDaemon(settings: Settings): Promise<void> {
     },
     onLook: ({ agentKey, environment, trigger, result }) => {
       const told = lines.lineOf(agentKey, environment, result);
-      if (told !== null) tellParent({ type: 'line', text: told });
+      if (told !== null) tellParent({ type: 'line', ...told });
       const line = describeLook(agentKey, environment, result);
       const fields = { agentKey, environment, trigger, outcome: result.outcome, reason: result.reason };
       if (result.outcome === 'UNCHANGED' || result.outcome === 'SUPERSEDED')
         return logger.debug(line, fields);
       logger.info(line, fields);
+      noticePause.wake();
     },
-    onAlarm: (text) => tellParent({ type: 'line', text }),
+    onAlarm: (text) => tellParent({ type: 'line', text, tone: 'waiting' }),
     stop,
   });
+  // After the first looks: what had gone stale only because no daemon looked is well by now, and nobody needs to be told.
+  const receiver = openReceiver(settings);
+  await using notices =
+    receiver && (await NoticeKeeper.start({ context, receiver, logger, pause: noticePause }));
   tellParent({ type: 'ready' });
   logger.info('the daemon watches', { root: settings.localPath, environments: settings.watchEnvironments });
   logger.info('the daemon stops', { reason: await stop });
-  void daemon;
+  void [daemon, notices];
 }

@@ -1,17 +1,23 @@
 import type { Settings } from '../../config/settings.ts';
+import type { Style } from '../cli/output/colour.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import { Database } from '../store/database.ts';
 import { checkAdminKey } from './check-admin-key.ts';
 import { startPostgresPart, supervisePostgres, type PostgresPart } from './embedded-part.ts';
 import { endedAtOnce, untilAskedToStop } from './lifetime.ts';
-import { plainLine } from './plain-log.ts';
+import { isStructured } from './plain-log.ts';
 import { readEnabledAgent } from './read-enabled-agent.ts';
 import { policyOf } from './policy.ts';
+import { makeSignInLink } from './make-sign-in-link.ts';
 import { offerSample } from './sample.ts';
+import { asOperator, openContext } from './runtime.ts';
 import { Screen } from './screen.ts';
+import type { ScreenLine } from './screen-line.ts';
 import { setUpDatabase, type MadeKey } from './setup-database.ts';
 import { takeStartLock } from './start-lock.ts';
+import { markStart } from './start-mark.ts';
 import { superviseChild } from './supervised-child.ts';
+import { tellChanges } from './tell-changes.ts';
 
 /**
  * `start`: everything on one machine. Starts or adopts the embedded PostgreSQL (or uses the database the settings name),
@@ -26,12 +32,17 @@ export async function runStart(settings: Settings): Promise<void> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => screen.flush());
   const database = await openDatabase(settings, screen, stack);
+  screen.step('Preparing the database');
   const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, database) : null;
   if (await offerSample(settings, database.applicationUrl))
-    console.log(`The sample was copied to ${settings.localPath}.`);
+    screen.print(`The sample was copied to ${settings.localPath}.`);
+  const context = stack.use(await openContext(settings, database.applicationUrl));
+  // Before anything can change: what API, daemon and other command lines do is told here.
+  stack.use(await tellChanges(await asOperator(context), (line) => screen.tell(line)));
+  screen.step('Starting the API and the daemon');
   const parts = await startParts(settings, { screen, stack, database, signal: stopping.signal });
   if (parts !== null) {
-    await welcome(settings, screen, { database, madeKey, url: `${parts.url}/graphql` });
+    await welcome(settings, screen, { database, madeKey, url: parts.url });
     const ending = await Promise.race([
       stop,
       Promise.race([database.lost, ...parts.gaveUp]).then((words) => ({ words })),
@@ -39,7 +50,7 @@ export async function runStart(settings: Settings): Promise<void> {
     // What nobody asked for must not look like a success.
     if (typeof ending !== 'string')
       throw new KnowledgeError('UNAVAILABLE', `${ending.words} Everything else was stopped.`);
-    console.log(`\nStopping (${ending}) …`);
+    screen.print(`\nStopping (${ending}) …`);
   }
 }
 
@@ -77,12 +88,13 @@ async function startParts(
       // A person reads this terminal: only what the settings ask for beyond the usual, and trouble.
       AGENT_KNOWLEDGE_LOG_LEVEL: settings.logLevel === 'info' ? 'warn' : settings.logLevel,
     },
-    onLine: (text: string) => screen.tell(text),
+    onLine: (line: ScreenLine) => screen.tell(line),
     // That PostgreSQL is away has been told in one line; what each part says of it would be one every few seconds.
+    // Nor is it news, when everything is stopped, that a part could not say goodbye to it.
     onLog: (line: string) => {
-      if (database.isUp() || plainLine(line) === line) screen.log(line);
+      if (database.isUp() || !(isStructured(line) || signal.aborted)) screen.log(line);
     },
-    tell: (text: string) => screen.tell(text),
+    tell: (text: string) => screen.tell({ text, tone: toneOfPart(text) }),
     mayStart: database.up,
   };
   try {
@@ -108,8 +120,9 @@ async function welcome(
   const context = { database, policy: policyOf(settings), clock: () => new Date() };
   const trouble = settings.auth === 'required' ? await checkAdminKey(settings, context) : null;
   const agentKey = await readEnabledAgent(context);
+  const signInUrl = settings.auth === 'required' ? await makeSignInLink(settings, context, start.url) : null;
   if (trouble !== null) screen.showLostKey(trouble);
-  screen.showBanner({ url, madeKey, keyWorks: trouble === null, agentKey });
+  screen.showBanner({ url: `${url}/graphql`, signInUrl, madeKey, keyWorks: trouble === null, agentKey });
 }
 
 async function openDatabase(
@@ -126,13 +139,16 @@ async function openDatabase(
       lost: Promise.withResolvers<string>().promise,
     };
   }
-  console.log('Starting PostgreSQL …');
+  screen.step('Starting PostgreSQL');
   const { dataDir } = settings;
+  stack.use(await markStart(dataDir));
   const first = await startPostgresPart(dataDir);
   const { adminUrl, applicationUrl, adopted } = first.server;
   try {
     const lock = stack.use(await takeStartLock(adminUrl, dataDir));
-    const postgres = supervisePostgres(first, dataDir, (line) => screen.tell(line));
+    const postgres = supervisePostgres(first, dataDir, (text) =>
+      screen.tell({ text, tone: toneOfPart(text) }),
+    );
     stack.use(postgres);
     void lock.lost.then(() => postgres.letGo());
     process.once('exit', (code) => leaveNothing(code, postgres.part));
@@ -143,6 +159,11 @@ async function openDatabase(
     if (!adopted) await first[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** A part that is back is well; every other word of a supervisor's is of trouble. */
+function toneOfPart(text: string): Style {
+  return text.endsWith(' is back.') ? 'good' : 'bad';
 }
 
 /** A second Ctrl-C ends this process at once, with nobody left to stop its database in peace. */

@@ -78,6 +78,7 @@ export async function noteChanging(context: Context, name: PackageName): Promise
       outcome: null,
       reason: null,
       message: 'The files have kept changing for as long as this environment waits; nothing was captured.',
+      faults: [],
       failureSignature: null,
     }),
   );

@@ -1,22 +1,16 @@
 import { KnowledgeError } from '../core/errors.ts';
 import { sha256 } from '../core/checksum.ts';
-import { quote } from '../core/quote.ts';
-import { parseScopes, requireScope, scopes, type Scope } from '../core/permissions.ts';
+import { requireScope, type Scope } from '../core/permissions.ts';
 import { addActor } from '../store/actors.ts';
 import { findKey, insertKey, listKeys, revokeKey, type StoredKey } from '../store/api-keys.ts';
+import { findSession, revokeSession } from '../store/browser-sessions.ts';
 import type { Queries } from '../store/database.ts';
 import { appendEvent } from '../store/knowledge-events.ts';
 import type { CallContext, Context } from './context.ts';
-import { resolveEnvironment } from './names.ts';
+import { assertBounds, grantedScopes, type GrantRequest } from './grant.ts';
 
-export interface KeyRequest {
+export interface KeyRequest extends GrantRequest {
   readonly name: string;
-  /** Words of `scopes`, or the contract's `numu:write` and `numu:full`. */
-  readonly scopes: readonly string[];
-  /** Null: every agent. */
-  readonly agents: readonly string[] | null;
-  /** Null: every environment. */
-  readonly environments: readonly string[] | null;
   readonly expiresAt: Date | null;
 }
 
@@ -40,14 +34,7 @@ export async function createKey(
   material: KeyMaterial,
 ): Promise<CreatedKey> {
   requireScope(context.caller, 'admin');
-  for (const environment of request.environments ?? []) resolveEnvironment(context.policy, environment);
-  const misspelt = request.agents?.find((agent) => !/^[a-z][a-z0-9_]{0,62}$/.test(agent));
-  if (misspelt !== undefined) {
-    throw new KnowledgeError(
-      'BAD_USER_INPUT',
-      `agents must be agent keys, like intake_triage; found ${quote(misspelt)}.`,
-    );
-  }
+  assertBounds(context.policy, request);
   return context.database.transaction((queries) =>
     addKey(queries, { request, material, actorId: context.caller.actorId }),
   );
@@ -79,20 +66,26 @@ export async function readKeys(context: CallContext): Promise<Omit<StoredKey, 's
   return keys.map(({ secretHash: _secretHash, ...key }) => key);
 }
 
-/** Revokes a key at once. Needs `admin`; throws `NOT_FOUND`, and `CONFLICT` when it is revoked already. */
+/**
+ * Revokes a key, or ends a browser's session, at once. Needs `admin`; throws `NOT_FOUND`, and `CONFLICT` when it is
+ * revoked already.
+ */
 export async function withdrawKey(context: CallContext, keyId: string): Promise<void> {
   requireScope(context.caller, 'admin');
+  const now = context.clock();
   await context.database.transaction(async (queries) => {
-    if ((await findKey(queries, keyId)) === null)
-      throw new KnowledgeError('NOT_FOUND', `No key ${JSON.stringify(keyId.slice(0, 40))}.`);
-    if (!(await revokeKey(queries, keyId, context.clock()))) {
-      throw new KnowledgeError('CONFLICT', `The key ${keyId} is revoked already.`);
+    const isKey = (await findKey(queries, keyId)) !== null;
+    if (!isKey && (await findSession(queries, keyId)) === null)
+      throw new KnowledgeError('NOT_FOUND', `No key or session ${JSON.stringify(keyId.slice(0, 40))}.`);
+    const revoke = isKey ? revokeKey : revokeSession;
+    if (!(await revoke(queries, keyId, now))) {
+      throw new KnowledgeError('CONFLICT', `The ${isKey ? 'key' : 'session'} ${keyId} is revoked already.`);
     }
     await appendEvent(queries, {
       actorId: context.caller.actorId,
       action: 'key.revoked',
       subject: keyId,
-      details: { keyId },
+      details: isKey ? { keyId } : { sessionId: keyId },
     });
   });
 }
@@ -107,13 +100,7 @@ async function addKey(
   input: { readonly request: KeyRequest; readonly material: KeyMaterial; readonly actorId: number },
 ): Promise<CreatedKey> {
   const { request, material } = input;
-  const granted = parseScopes(request.scopes);
-  if (granted === null || granted.length === 0) {
-    throw new KnowledgeError(
-      'BAD_USER_INPUT',
-      `scopes must be some of ${scopes.join(', ')}; found ${request.scopes.join(', ')}.`,
-    );
-  }
+  const granted = grantedScopes(request);
   const { keyId, secret } = material;
   const actorId = await addActor(queries, 'key', request.name);
   await insertKey(queries, { ...request, actorId, keyId, secretHash: sha256(secret), scopes: granted });

@@ -165,6 +165,7 @@ async function carryOut(queries: Queries, context: Context, found: Conclusion): 
     outcome: plan.outcome,
     reason: refused?.faults[0].code ?? null,
     message: refused && faultsMessage(refused.faults, refused.warnings),
+    faults: refused?.faults ?? [],
     failureSignature: signature,
   });
   if (plan.outcome === 'LOADED') return loaded;

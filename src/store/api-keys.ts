@@ -63,6 +63,23 @@ export async function revokeKey(queries: Queries, keyId: string, at: Date): Prom
   return Number(result.numUpdatedRows) === 1;
 }
 
+/** Which of these keys are live at this moment. */
+export async function findLiveKeys(
+  queries: Queries,
+  keyIds: readonly string[],
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  if (keyIds.length === 0) return new Set();
+  const rows = await queries
+    .selectFrom('api_key')
+    .select('key_id')
+    .where('key_id', 'in', [...keyIds])
+    .where('revoked_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .execute();
+  return new Set(rows.map((row) => row.key_id));
+}
+
 /** Notes when a key was last used. */
 export async function touchKey(queries: Queries, keyId: string, at: Date): Promise<void> {
   await queries.updateTable('api_key').set({ last_used_at: at }).where('key_id', '=', keyId).execute();

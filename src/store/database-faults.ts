@@ -4,6 +4,7 @@ import type { Queries } from './database.ts';
 /** Every rule of the migrations that is a trigger; a missing one is as bad as one that is switched off. */
 const expectedTriggers = [
   'event_append',
+  'event_notify',
   'package_insert',
   'package_update',
   'package_delete',
@@ -13,6 +14,7 @@ const expectedTriggers = [
   'version_insert',
   'version_is_whole',
   'files_are_whole',
+  'session_update',
   ...['blob', 'package_version', 'version_file', 'knowledge_event', 'registry_snapshot'].flatMap((fact) => [
     `${fact}_is_immutable`,
     `${fact}_is_append_only`,

@@ -167,6 +167,26 @@ export const ApiKey = defineEntity({
   },
 });
 
+export const BrowserSession = defineEntity({
+  name: 'BrowserSession',
+  tableName: 'browser_session',
+  properties: {
+    session_id: p.text().primary(),
+    actor_id: p.bigint('number'),
+    scopes: p.array(),
+    agents: p.array().nullable(),
+    environments: p.array().nullable(),
+    created_at: p.datetime().default('now'),
+    code_hash: p.text(),
+    code_expires_at: p.datetime(),
+    secret_hash: p.text().nullable(),
+    signed_in_at: stamp(),
+    expires_at: stamp(),
+    revoked_at: stamp(),
+    last_used_at: stamp(),
+  },
+});
+
 // --- working state ------------------------------------------------------------------------------------------------
 
 export const RefreshAttempt = defineEntity({
@@ -205,6 +225,8 @@ export const SourceStatus = defineEntity({
     outcome: p.text().nullable(),
     reason: p.text().nullable(),
     message: p.text().nullable(),
+    faults: p.json<Finding[]>().default('[]'),
+    since: stamp(),
     failure_signature: p.text().nullable(),
   },
 });
@@ -242,6 +264,42 @@ export const IdempotencyKey = defineEntity({
   },
 });
 
+export const NoticeCursor = defineEntity({
+  name: 'NoticeCursor',
+  tableName: 'notice_cursor',
+  properties: { id: p.boolean().primary().default(true), sequence: p.bigint('number') },
+});
+
+export const Notice = defineEntity({
+  name: 'Notice',
+  tableName: 'notice',
+  properties: {
+    id: p.text().primary(),
+    type: p.text(),
+    agent_key: p.text().nullable(),
+    environment: p.text().nullable(),
+    event_sequence: p.bigint('number').nullable(),
+    body: p.text(),
+    state: p.text().default('WAITING'),
+    attempts: p.integer().default(0),
+    due_at: p.datetime().default('now'),
+    host: p.text().nullable(),
+    last_error: p.text().nullable(),
+    created_at: p.datetime().default('now'),
+    finished_at: stamp(),
+  },
+});
+
+export const StaleTold = defineEntity({
+  name: 'StaleTold',
+  tableName: 'stale_told',
+  properties: {
+    agent_key: p.text().primary(),
+    environment: p.text().primary(),
+    told_at: p.datetime().default('now'),
+  },
+});
+
 export const tables = [
   Blob,
   RegistrySnapshot,
@@ -254,8 +312,12 @@ export const tables = [
   ActorName,
   Remark,
   ApiKey,
+  BrowserSession,
   RefreshAttempt,
   SourceStatus,
   Daemon,
   IdempotencyKey,
+  NoticeCursor,
+  Notice,
+  StaleTold,
 ] as const;

@@ -25,6 +25,8 @@ export interface CliPlace extends AsyncDisposable {
   put(relativePath: string, content: string | Uint8Array): Promise<void>;
   putRegistry(content: string | Uint8Array | Json): Promise<void>;
   run(...arguments_: string[]): Promise<Ended>;
+  /** Runs as on a terminal of this width, with its colours. */
+  runOn(columns: number, ...arguments_: string[]): Promise<Ended>;
   /** Runs with `--json`; the document must be the whole of stdout. */
   json(...arguments_: string[]): Promise<{ readonly code: number; readonly body: Json }>;
 }
@@ -79,13 +81,14 @@ function placeAt(
       Object.entries(options.settings).map(([name, value]) => [`AGENT_KNOWLEDGE_${name}`, value]),
     ),
   };
-  const run = (...arguments_: string[]) => runHere(arguments_, environment, folder);
+  const run = (...arguments_: string[]) => runHere(arguments_, { environment, folder, columns: null });
   return {
     folder,
     root,
     registryPath,
     agentKey,
     run,
+    runOn: (columns, ...arguments_) => runHere(arguments_, { environment, folder, columns }),
     put: async (relativePath, content) => {
       await mkdir(dirname(join(root, relativePath)), { recursive: true });
       await writeFile(join(root, relativePath), content);
@@ -107,15 +110,27 @@ function placeAt(
 /** The program as it is, with the settings of a test and its output caught. */
 async function runHere(
   arguments_: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  folder: string,
+  {
+    environment,
+    folder,
+    columns,
+  }: {
+    readonly environment: Readonly<Record<string, string>>;
+    readonly folder: string;
+    /** Null: nobody watches. */
+    readonly columns: number | null;
+  },
 ): Promise<Ended> {
+  const isTerminal = columns !== null;
   let [out, err] = ['', ''];
   const deps = makeCliDeps(() => loadSettings(environment, folder), {
     stdout: (text) => void (out += text),
     stderr: (text) => void (err += text),
-    isTerminal: false,
-    columns: 80,
+    outIsTerminal: isTerminal,
+    isTerminal,
+    terminal: null,
+    colours: { out: isTerminal, err: isTerminal },
+    columns: columns ?? 80,
   });
   const code = await runProgram(arguments_, deps);
   return { code, out, err };

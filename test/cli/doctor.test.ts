@@ -21,7 +21,7 @@ describe('doctor, where nothing is wrong', () => {
     expect(checks.filter((check) => check.state !== 'ok')).toEqual([]);
     expect({ code, ok }).toEqual({ code: 0, ok: true });
     expect(new Set(checks.map((check) => check.area))).toEqual(
-      new Set('settings registry root files watcher database daemons packages queue disk'.split(' ')),
+      new Set('settings registry root files watcher database daemons packages queue notices disk'.split(' ')),
     );
   });
 
@@ -121,6 +121,12 @@ const databasePlants: [
         select 'waiting', agent_key, environment, (select min(id) from actor), false, 'QUEUED', clock_timestamp() - interval '2 minutes'
           from package where active_number is not null limit 1`),
     sql(`delete from refresh_attempt where id = 'waiting'`),
+  ],
+  [
+    'warning notices notices_dead',
+    sql(`insert into notice (id, type, body, state, finished_at, last_error)
+        values ('msg_1', 'knowledge.stale', '{}', 'DEAD', clock_timestamp(), 'hooks.example.org answered 404.')`),
+    sql(`delete from notice`),
   ],
   [
     'warning registry not_in_force',

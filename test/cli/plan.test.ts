@@ -271,7 +271,11 @@ describe('plan with the database', () => {
   it('names --no-db where no database answers', async () => {
     await using place = await makeCliPlace(null, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     const { code, out, err } = await place.run('plan', place.agentKey, '--json');
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toContain(`"npx agent-knowledge plan ${place.agentKey} --no-db"`);
+    const words = `"npx agent-knowledge plan ${place.agentKey} --no-db" needs no database.`;
+    expect(code).toBe(1);
+    expect(err).toContain(words);
+    expect(JSON.parse(out)).toMatchObject({
+      error: { code: 'UNAVAILABLE', message: expect.stringContaining(words) as string },
+    });
   });
 });

@@ -59,7 +59,9 @@ describe('activate', () => {
     await using place = await makeHistory(1);
     const { code, err } = await place.run('activate', place.agentKey, 'v9');
     expect(code).toBe(1);
-    expect(err).toContain(`See "npx agent-knowledge versions ${place.agentKey}".`);
+    expect(err).toContain(
+      `The newest is v1; "npx agent-knowledge versions ${place.agentKey}" lists them all.`,
+    );
   });
 });
 
@@ -82,7 +84,7 @@ describe('hold and release', () => {
 
   it('take a reason of 1 to 500 characters: another one is wrong usage', async () => {
     await using place = await makeHistory(1);
-    for (const reason of ['', ' ', 'x'.repeat(501)]) {
+    for (const reason of ['', ' ', 'x'.repeat(501), '--json']) {
       const { code, err } = await place.run('hold', place.agentKey, '--reason', reason);
       expect(code).toBe(64);
       expect(err).toContain('1 to 500 characters');
@@ -114,7 +116,7 @@ describe('promote', () => {
   });
 
   it.each([
-    ['v9', 'production', 'staging', 1, 'See "npx agent-knowledge versions'],
+    ['v9', 'production', 'staging', 1, 'The newest is v1; "npx agent-knowledge versions'],
     ['v1', 'production', 'prod', 1, 'No environment "prod"'],
     ['v1', 'production', 'production', 64, 'from and to must differ'],
   ])('of %s from %s to %s ends with %i', async (version, from, to, code, words) => {

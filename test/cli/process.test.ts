@@ -31,7 +31,7 @@ describe('the program as a process', () => {
   it('ends with 64 for an unknown command', () => {
     const { code, out, err } = start(['nonsense']);
     expect({ code, out }).toEqual({ code: 64, out: '' });
-    expect(err).toMatch(/^agent-knowledge: unknown command 'nonsense'[^\n]*\n$/);
+    expect(err).toMatch(/^agent-knowledge: unknown command 'nonsense'[^\n]*\nUsage: [^\n]*\n$/);
   });
 
   it('ends with 1 for wrong settings and tells every fault', () => {

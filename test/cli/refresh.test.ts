@@ -153,7 +153,7 @@ describe('refresh without a daemon', () => {
     const { code, out, err } = await place.run('refresh', 'nobody');
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toBe(
-      'agent-knowledge: No agent "nobody" in environment "production". See "npx agent-knowledge packages".\n',
+      'agent-knowledge: No agent "nobody" in environment "production". "npx agent-knowledge packages" lists them all.\n',
     );
   });
 

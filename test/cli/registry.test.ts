@@ -9,7 +9,7 @@ describe('registry check', () => {
     await using place = await makeCliPlace(null);
     expect(await place.run('registry', 'check')).toEqual({
       code: 0,
-      out: `${place.registryPath}: valid, version 1.0, 1 agents, 1 of them enabled\n`,
+      out: `${place.registryPath}: valid, version 1.0, 1 agent, 1 of them enabled\n`,
       err: '',
     });
     expect(await place.json('registry', 'check')).toEqual({

@@ -42,10 +42,17 @@ describe('show', () => {
   it('names the command that helps where there is no such version, or none that is active', async () => {
     await using place = await makeCliPlace(database);
     await place.run('refresh', place.agentKey, '--env', 'dev');
-    for (const arguments_ of [[place.agentKey], [place.agentKey, 'v7']]) {
-      const { code, out, err } = await place.run('show', ...arguments_);
+    for (const [environment, words] of [
+      [
+        'production',
+        `It has no version yet: "npx agent-knowledge refresh ${place.agentKey} --env production"`,
+      ],
+      ['dev', `The newest is v1; "npx agent-knowledge versions ${place.agentKey} --env dev" lists them all.`],
+    ] as const) {
+      const { code, out, err } = await place.run('show', place.agentKey, 'v7', '--env', environment);
       expect({ code, out }).toEqual({ code: 1, out: '' });
-      expect(err).toMatch(new RegExp(`^[^\\n]+ See "npx agent-knowledge versions ${place.agentKey}"\\.\\n$`));
+      expect(err).toMatch(/^agent-knowledge: [^\n]+\n$/);
+      expect(err).toContain(words);
     }
   });
 });
@@ -135,7 +142,7 @@ describe('show --out', () => {
     ] as const) {
       const { code, err } = await place.run('show', place.agentKey, '--out', out);
       expect(code).not.toBe(0);
-      expect(err).toMatch(new RegExp(`^agent-knowledge: [^\\n]*${words}[^\\n]*\\n$`));
+      expect(err).toMatch(new RegExp(`^agent-knowledge: [^\\n]*${words}[^\\n]*\\n(?:Usage: [^\\n]+\\n)?$`));
     }
   });
 });

@@ -105,7 +105,7 @@ describe('the banner', () => {
     const dataDir = join(folder, "it's $HOME");
     const settings = settingsOf(undefined, dataDir);
     await setUp(settings);
-    const facts = { url: 'http://127.0.0.1:1/graphql', madeKey: null, keyWorks: true };
+    const facts = { url: 'http://127.0.0.1:1/graphql', signInUrl: null, madeKey: null, keyWorks: true };
     const pasted = (agentKey: string | null) =>
       /^ {2}curl (.*)$/m.exec(bannerOf(settings, { ...facts, agentKey }))?.[1] ?? '';
     const words = async (agentKey: string | null) => {
@@ -124,7 +124,7 @@ describe('the banner', () => {
 
   test('does not show a key that opens nothing as if it were right, and says where an earlier one is', () => {
     const settings = settingsOf();
-    const facts = { url: 'http://127.0.0.1:1/graphql', agentKey: null };
+    const facts = { url: 'http://127.0.0.1:1/graphql', signInUrl: null, agentKey: null };
     const path = adminKeyPath(settings);
     const keyLine = (change: { keyWorks: boolean; earlierPath?: string }) =>
       /Admin key +(.*)/.exec(

@@ -49,6 +49,7 @@ describe('a key', () => {
     expect(await authenticate(context, bearer)).toEqual({
       actorId: expect.any(Number) as number,
       kind: 'key',
+      credential: { kind: 'key', id: keyId },
       scopes: new Set(['knowledge:read', 'runs:write']),
       agents: new Set(['anna']),
       environments: new Set(['dev']),

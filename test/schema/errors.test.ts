@@ -145,7 +145,7 @@ describe('a fault of the document', () => {
     'an unknown field': '{ packages { nothing } }',
     'a missing argument': '{ package { agentKey } }',
     'an argument of the wrong type': '{ package(agentKey: 5) { agentKey } }',
-    'a subscription': 'subscription { packageChanged { kind } }',
+    'an unknown subscription': 'subscription { everything { kind } }',
     'an unknown directive': '{ packages @sometimes { agentKey } }',
     'a null where none may be': 'query ($k: String! = "x") { package(agentKey: $k) { agentKey } }',
     'an Int that is none': '{ versions(agentKey: "a", first: 99999999999) { totalCount } }',

@@ -50,8 +50,8 @@ function documentOf({ name, operation, field }: RootField, aim: Aim): string {
     knowledgeVersion: 'v1',
     checksum: '0'.repeat(64),
     reason: 'A test.',
-    from: aim.environment,
-    to: 'staging',
+    // Versions here, environments there.
+    ...(name === 'versionDiff' ? { from: 'v1', to: 'v1' } : { from: aim.environment, to: 'staging' }),
   };
   const args = field.args
     .filter((arg) => arg.name in values && !(arg.name === 'reason' && name !== 'hold'))
@@ -70,7 +70,7 @@ const mine: Aim = { agentKey: 'mine', environment: 'dev' };
 
 describe('scopes', () => {
   it('are declared by every root field', () => {
-    expect(rootFields.length).toBe(12);
+    expect(rootFields.length).toBe(13);
     for (const { scope } of rootFields) expect(scopes).toContain(scope);
   });
 

@@ -22,6 +22,7 @@ type Query {
   versions(agentKey: String!, environment: String, first: Int, after: String): KnowledgeVersionConnection!
   version(agentKey: String!, environment: String, knowledgeVersion: String!): KnowledgeVersion!
   versionsByChecksum(checksum: String!): [KnowledgeVersion!]!
+  versionDiff(agentKey: String!, environment: String, from: String!, to: String!): VersionDiff!
   auditEvents(agentKey: String, environment: String, action: String, first: Int, after: String): AuditEventConnection!
 }
 type Mutation {
@@ -31,6 +32,7 @@ type Mutation {
   release(agentKey: String!, environment: String, activateNewest: Boolean, idempotencyKey: String): KnowledgePackage!
   promote(agentKey: String!, from: String!, to: String!, knowledgeVersion: String!, hold: Boolean, reason: String, idempotencyKey: String): Refresh!
 }
+type Subscription { packageChanged(agentKey: String, environment: String, afterSequence: Int): PackageChange! }
 type KnowledgePackage {
   agentKey: String!  environment: String!  agentCode: String!  stage: String!  enabled: Boolean!  listed: Boolean!
   active: KnowledgeVersion   newest: KnowledgeVersion   pending: KnowledgeVersion
@@ -40,7 +42,7 @@ type KnowledgePackage {
 }
 type Hold { actor: String!  at: DateTime!  reason: String!  cause: HoldCause! }
 enum HoldCause { OPERATOR SHRANK RATE }
-type SourceStatus { watched: Boolean!  state: String!  lastLookAt: DateTime  lastSuccessAt: DateTime  outcome: RefreshOutcome  reason: String  message: String }
+type SourceStatus { watched: Boolean!  state: String!  lastLookAt: DateTime  lastSuccessAt: DateTime  outcome: RefreshOutcome  reason: String  message: String  faults: [Finding!]!  since: DateTime }
 type KnowledgeVersion {
   packageId: Int!  agentKey: String!  environment: String!  agentCode: String!  stage: String!
   knowledgeVersion: String!  packageVersion: String!  registryVersion: String!  checksum: String!
@@ -49,6 +51,14 @@ type KnowledgeVersion {
 }
 type KnowledgeFile { relativePath: String!  loadOrder: Int!  required: Boolean!  checksum: String!  sizeBytes: Int!  content: String! }
 enum VersionStatus { ACTIVE SUPERSEDED }
+type PackageChange {
+  kind: PackageChangeKind!  agentKey: String!  environment: String!  knowledgeVersion: String  checksum: String
+  activated: Boolean!  generation: Int!  sequence: Int!  at: DateTime!
+}
+enum PackageChangeKind { LOADED ACTIVATED HELD RELEASED }
+type VersionDiff { from: KnowledgeVersion!  to: KnowledgeVersion!  added: [KnowledgeFile!]!  removed: [KnowledgeFile!]!  changed: [FileDiff!]!  renamed: [FileRename!]!  reordered: Boolean! }
+type FileDiff { relativePath: String!  before: KnowledgeFile!  after: KnowledgeFile!  unified: String! }
+type FileRename { from: String!  to: String!  checksum: String! }
 type Refresh {
   id: ID!  state: RefreshState!  outcome: RefreshOutcome  matchingVersion: String
   reason: String  message: String

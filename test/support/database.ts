@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 import type { CallContext, Policy } from '../../src/operations/context.ts';
+import { KnowledgeFeed } from '../../src/operations/knowledge-feed.ts';
 import { addActor } from '../../src/store/actors.ts';
 import { Database } from '../../src/store/database.ts';
+import { EventListener } from '../../src/store/event-listener.ts';
 import { JobQueue } from '../../src/store/job-queue.ts';
 import type { Scope } from '../../src/core/permissions.ts';
 import { databaseUrl, templateDatabase } from './test-server.ts';
@@ -44,6 +46,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const applicationUrl = application.href;
   const database = await Database.open({ url: applicationUrl });
   const queue = await JobQueue.open(applicationUrl);
+  const clock = () => new Date();
+  const feed = new KnowledgeFeed({ database, clock }, (hint) => EventListener.open(applicationUrl, hint));
   const actorId = await database.read((queries) => addActor(queries, 'local', 'test'));
   return {
     name,
@@ -54,7 +58,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     context: (change = {}) => ({
       database,
       queue,
-      clock: () => new Date(),
+      feed,
+      clock,
       room: async () => null,
       caller: caller(actorId, ['admin']),
       ...change,
@@ -62,6 +67,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     }),
     asSuperuser: (work) => withClient(superuserUrl, work),
     async [Symbol.asyncDispose]() {
+      await feed[Symbol.asyncDispose]();
       await queue[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
       await withClient(databaseUrl(server.superuserUrl, 'postgres'), (client) =>
@@ -80,6 +86,7 @@ export function caller(
   return {
     actorId,
     kind: 'key',
+    credential: null,
     scopes: new Set(scopes),
     agents: bounds.agents ? new Set(bounds.agents) : null,
     environments: bounds.environments ? new Set(bounds.environments) : null,

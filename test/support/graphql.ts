@@ -49,7 +49,7 @@ export type Ask = (
 export function createAsk(call: () => CallContext, logger: Logger = recordingLogger()): Ask {
   const engine = createGraphqlEngine(logger);
   return async (query, variables = {}, options = {}) => {
-    const { status, headers, body } = await engine({
+    const answer = await engine({
       method: 'POST',
       accept: options.accept,
       params: {
@@ -59,6 +59,8 @@ export function createAsk(call: () => CallContext, logger: Logger = recordingLog
       },
       context: createSchemaContext(options.call ?? call(), 'test-request'),
     });
+    if (!('body' in answer)) throw new Error('The answer is a stream.');
+    const { status, headers, body } = answer;
     const { data, errors } = JSON.parse(body) as Pick<GraphqlAnswer, 'data' | 'errors'>;
     return { status, headers, data, errors, text: body };
   };

@@ -65,7 +65,11 @@ export function withKey(key: string): typeof fetch {
 /** A key with these scopes, bound to nothing. */
 export async function makeKey(
   testDatabase: TestDatabase,
-  change: { readonly scopes?: readonly string[]; readonly expiresAt?: Date | null } = {},
+  change: {
+    readonly scopes?: readonly string[];
+    readonly agents?: readonly string[] | null;
+    readonly expiresAt?: Date | null;
+  } = {},
 ): Promise<string> {
   const keyId = uuidv7().replaceAll('-', '').slice(-12);
   const request = { name: 'test key', scopes: ['admin'], agents: null, environments: null, expiresAt: null };

@@ -1,13 +1,19 @@
 import { checkAreas, checkStates, fixers, type Check, type CheckState } from '../../core/check.ts';
 import { counted } from '../../core/count.ts';
-import { displayWidth, printable } from './printable.ts';
+import { paintPlain, type Paint, type Style } from './colour.ts';
+import { wrap } from './wrap.ts';
 
 const stateWidth = Math.max(...checkStates.map((state) => state.length));
 const areaWidth = Math.max(...checkAreas.map((area) => area.length));
 const indent = stateWidth + areaWidth + 4;
 
+const stateStyles = { ok: 'good', warning: 'waiting', trouble: 'bad' } as const satisfies Record<
+  CheckState,
+  Style
+>;
+
 /** Each check as lines of at most `columns`: what was found, what it means, and below it the fix and who can carry it out. */
-export function checkLines(checks: readonly Check[], columns: number): string[] {
+export function checkLines(checks: readonly Check[], columns: number, paint: Paint = paintPlain): string[] {
   const width = Math.max(40, columns - indent);
   return checks.flatMap((check) => {
     const { state, area, found, meaning, fix, who, agentKeys } = check;
@@ -18,7 +24,8 @@ export function checkLines(checks: readonly Check[], columns: number): string[] 
       ...(meaning === null ? [] : wrap(meaning, width)),
       ...(fix === null || who === null ? [] : hang(wrap(`Fix (${fixers[who]}): ${fix}`, width - 2))),
     ];
-    const head = `${state.padEnd(stateWidth)}  ${area.padEnd(areaWidth)}  ${first}`;
+    const blanks = ' '.repeat(stateWidth - state.length);
+    const head = `${paint(stateStyles[state], state)}${blanks}  ${area.padEnd(areaWidth)}  ${first}`;
     return [head, ...more.map((line) => `${' '.repeat(indent)}${line}`)];
   });
 }
@@ -37,27 +44,4 @@ export function checkJson({ area, name, state, found, meaning, fix, who, relativ
 
 function hang(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
-}
-
-/** A command in quotes: broken in two it could not be copied. */
-const command = /"(?:npx|npm|chmod) [^"]*"/g;
-/** Never in a printable text, so it can stand for a space at which no line ends. */
-const joined = '\0';
-
-/** Lines of at most `width` columns, broken at spaces outside of commands; a word that is longer has a line of its own. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  const words = printable(text).replaceAll(command, (whole) => whole.replaceAll(' ', joined));
-  for (const part of words.split(' ')) {
-    const word = part.replaceAll(joined, ' ');
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && displayWidth(longer) > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = longer;
-    }
-  }
-  return [...lines, line];
 }

@@ -1,14 +1,16 @@
 import type { Finding } from '../../core/finding.ts';
 import { printable } from './printable.ts';
+import { plainLook, type TextLook } from './text-look.ts';
+import { wrap } from './wrap.ts';
 
-/** Faults and warnings, one a line, ready to print below what they are about. */
-export function findingLines(found: {
-  readonly faults: readonly Finding[];
-  readonly warnings: readonly Finding[];
-}): string[] {
+/** Faults and warnings, each a line of its own or, on a terminal, as many as it needs, ready to print below what they are about. */
+export function findingLines(
+  found: { readonly faults: readonly Finding[]; readonly warnings: readonly Finding[] },
+  look: TextLook = plainLook,
+): string[] {
   return [
-    ...found.faults.map((fault) => findingLine('fault', fault)),
-    ...found.warnings.map((warning) => findingLine('warning', warning)),
+    ...found.faults.flatMap((fault) => linesOf('fault', fault, look)),
+    ...found.warnings.flatMap((warning) => linesOf('warning', warning, look)),
   ];
 }
 
@@ -24,8 +26,16 @@ export function placeOf({ relativePath, line, message }: Finding): string {
   return [...path, ...number].join(', ');
 }
 
-function findingLine(kind: 'fault' | 'warning', finding: Finding): string {
+function linesOf(kind: 'fault' | 'warning', finding: Finding, { width, paint }: TextLook): string[] {
   const place = placeOf(finding);
   const where = place === '' ? '' : ` (${place})`;
-  return `  ${kind.padEnd(7)}  ${printable(`${finding.code}${where}: ${finding.message}`)}`;
+  const text = printable(`${finding.code}${where}: ${finding.message}`);
+  const [first = '', ...more] = width === null ? [text] : wrap(text, Math.max(20, width - indent.length));
+  const head = paint(kind === 'fault' ? 'bad' : 'waiting', kind);
+  return [
+    `  ${head}${' '.repeat(indent.length - 2 - kind.length)}${first}`,
+    ...more.map((line) => indent + line),
+  ];
 }
+
+const indent = ' '.repeat(11);

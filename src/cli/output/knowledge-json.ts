@@ -92,5 +92,7 @@ function sourceStatusJson(status: SourceStatusRow) {
     outcome: status.outcome?.toLowerCase() ?? null,
     reason: status.reason,
     message: status.message,
+    faults: status.faults.map(findingJson),
+    since: status.since?.toISOString() ?? null,
   };
 }

@@ -1,3 +1,5 @@
+import stringWidth from 'string-width';
+
 /** Controls, direction controls and everything else that cannot be seen. */
 const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
 
@@ -23,16 +25,8 @@ export function printableJson(value: unknown): string {
 
 /** Columns that a printable text takes on a terminal; East Asian letters and pictures take two. */
 export function displayWidth(text: string): number {
-  let width = 0;
-  for (const character of text) {
-    if (/\p{M}/u.test(character)) continue;
-    width += wide.test(character) ? 2 : 1;
-  }
-  return width;
+  return stringWidth(text);
 }
-
-const wide =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]/u;
 
 function hex(code: number): string {
   return `\\u${code.toString(16).padStart(4, '0')}`;

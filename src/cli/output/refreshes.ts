@@ -5,6 +5,7 @@ import { findingJson, findingLines, placeOf } from './findings.ts';
 import { refreshJson } from './knowledge-json.ts';
 import { titleOf } from './package-line.ts';
 import { printable } from './printable.ts';
+import type { TextLook } from './text-look.ts';
 import { nameOf } from '../version-names.ts';
 
 /** What was refreshed, and how it is to be told. */
@@ -21,10 +22,12 @@ export function printRefreshes(cli: Cli, told: ToldRefreshes): void {
   const { refreshes, registryFaults } = told.found;
   if (registryFaults.length > 0 || !refreshes.every(isGood)) cli.exitCode = 1;
   if (told.json) return cli.printJson(refreshesJson(told));
-  if (registryFaults.length > 0) return cli.print(...rejectionLines(told));
-  if (told.agentKey !== null) return cli.print(...refreshes.flatMap(refreshLines));
+  const { look } = cli;
+  if (registryFaults.length > 0) return cli.print(...rejectionLines(look, told));
+  if (told.agentKey !== null)
+    return cli.print(...refreshes.flatMap((refresh) => refreshLines(look, refresh)));
   if (refreshes.length === 0) return cli.print(`No enabled agent in ${printable(told.environment)}.`);
-  cli.print(...refreshes.map((refresh) => `${titleOf(refresh)}: ${outcomeText(refresh)}`));
+  cli.print(...refreshes.map((refresh) => `${titleOf(refresh)}: ${outcomeText(look, refresh)}`));
 }
 
 /** Whether the package holds now what its source does. */
@@ -60,42 +63,43 @@ function rejectionJson(
   };
 }
 
-function rejectionLines({ agentKey, environment, found }: ToldRefreshes): string[] {
+function rejectionLines(look: TextLook, { agentKey, environment, found }: ToldRefreshes): string[] {
   const title = agentKey === null ? printable(environment) : titleOf({ agentKey, environment });
   return [
-    `${title}: registry_rejected (${found.registryFaults[0]?.code}); there is no registry in force.`,
-    ...findingLines({ faults: found.registryFaults, warnings: [] }),
+    `${title}: ${look.paint('bad', 'registry_rejected')} (${found.registryFaults[0]?.code}); there is no registry in force.`,
+    ...findingLines({ faults: found.registryFaults, warnings: [] }, look),
   ];
 }
 
-function refreshLines(refresh: RefreshRow): string[] {
+function refreshLines(look: TextLook, refresh: RefreshRow): string[] {
   const { state, outcome, reason } = refresh;
   const title = titleOf(refresh);
-  if (state !== 'DONE') return [`${title}: ${outcomeText(refresh)}`];
-  if (refresh.faults.length === 0) return [`${title}: ${outcomeText(refresh)}`, ...findingLines(refresh)];
+  if (state !== 'DONE') return [`${title}: ${outcomeText(look, refresh)}`];
+  if (refresh.faults.length === 0)
+    return [`${title}: ${outcomeText(look, refresh)}`, ...findingLines(refresh, look)];
   // The sentence of a failure stands among its faults.
-  const headline = `${title}: ${outcome?.toLowerCase()} (${reason}); what was active stays active.`;
-  return [headline, ...findingLines(refresh)];
+  const word = look.paint('bad', outcome?.toLowerCase() ?? '');
+  return [`${title}: ${word} (${reason}); what was active stays active.`, ...findingLines(refresh, look)];
 }
 
 /** How a refresh ended, in one line. */
-function outcomeText(refresh: RefreshRow): string {
+function outcomeText({ paint }: TextLook, refresh: RefreshRow): string {
   const { state, outcome } = refresh;
   if (state !== 'DONE' || outcome === null) {
-    return `still ${state.toLowerCase()}; the request ${refresh.id} stays. Ask again in a moment, or with a longer --wait.`;
+    return `${paint('waiting', 'still')} ${state.toLowerCase()}; the request ${refresh.id} stays. Ask again in a moment, or with a longer --wait.`;
   }
   const message = printable(refresh.message ?? '');
   switch (outcome) {
     case 'LOADED':
-      return `loaded ${nameOf(refresh.loadedNumber)}. ${message}`;
+      return `${paint('good', `loaded ${nameOf(refresh.loadedNumber)}`)}. ${message}`;
     case 'UNCHANGED':
       return `unchanged (${nameOf(refresh.matchingNumber)}). ${message}`;
     case 'SUPERSEDED':
-      return `superseded. ${message}`;
+      return `${paint('waiting', 'superseded')}. ${message}`;
     case 'FAILED':
     case 'VALIDATION_FAILED':
     case 'REGISTRY_REJECTED':
-      return `${outcome.toLowerCase()} (${failurePlace(refresh)}). ${message}`;
+      return `${paint('bad', outcome.toLowerCase())} (${failurePlace(refresh)}). ${message}`;
     default:
       return outcome satisfies never;
   }

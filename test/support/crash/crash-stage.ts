@@ -190,16 +190,17 @@ export class CrashStage implements AsyncDisposable {
   }
 
   async #reviveApi(): Promise<void> {
-    this.#api ??= this.#run('serve');
+    this.#api ??= this.run('serve');
     await untilSaid(this.#api, /the API listens/);
   }
 
   async #reviveDaemon(): Promise<void> {
-    this.#daemon ??= this.#run('daemon');
+    this.#daemon ??= this.run('daemon');
     await untilSaid(this.#daemon, /the daemon watches/);
   }
 
-  #run(command: 'serve' | 'daemon'): RunningCommand {
+  /** Runs one more API or daemon beside the stage's own, which is its caller's to end; `env` is laid over what it is told. */
+  run(command: 'serve' | 'daemon', env: Readonly<Record<string, string>> = {}): RunningCommand {
     return runCommand([command], {
       env: {
         AGENT_KNOWLEDGE_DATABASE_URL: this.applicationUrl,
@@ -209,6 +210,7 @@ export class CrashStage implements AsyncDisposable {
         AGENT_KNOWLEDGE_SETTLE: 'fast',
         AGENT_KNOWLEDGE_PORT: String(this.#port),
         ...this.#env,
+        ...env,
       },
     });
   }
