@@ -60,6 +60,13 @@ test('a refusal names each place as path:line once, and no note about a place th
 
 test('a structured line of a log is shown as its message, trouble in its colour, any other as it is', () => {
   const line = '{"time":"t","level":"error","message":"the disk is full"}';
+  const unexpected = {
+    level: 'error',
+    message: 'It failed.',
+    requestId: 'r-1',
+    error: 'TypeError: x\n    at y',
+  };
+  expect(plainLine(JSON.stringify(unexpected))).toBe('It failed.\nTypeError: x\nrequest r-1');
   expect([plainLine(line), toneOf(line)]).toEqual(['the disk is full', 'bad']);
   for (const other of ['agent-knowledge: Port 1 is in use.', '{"half', '{"code":1}', 'null', '']) {
     expect([plainLine(other), toneOf(other)]).toEqual([other, undefined]);
