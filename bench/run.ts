@@ -7,8 +7,9 @@ import { refreshes } from './refreshes.bench.ts';
 import { resync } from './resync.bench.ts';
 import { start } from './start.bench.ts';
 import { storage } from './storage.bench.ts';
+import { subscribers } from './subscribers.bench.ts';
 
-const benches: readonly Bench[] = [start, refreshes, resync, storage, recovery, neighbours];
+const benches: readonly Bench[] = [start, refreshes, resync, storage, recovery, neighbours, subscribers];
 const results = new URL('results/', import.meta.url);
 
 const wanted = process.argv.slice(2);

@@ -5,6 +5,7 @@ import type { Caller } from '../core/permissions.ts';
 import { readChanges, readHead, type Change } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readEndedCredentials, unauthenticated } from './authenticate.ts';
+import { Follower } from './follower.ts';
 import { RecentChanges } from './recent-changes.ts';
 
 /** Tells that the log may have grown; closed when nobody follows any more. */
@@ -209,44 +210,6 @@ export class KnowledgeFeed implements AsyncDisposable {
 
   #endAll(reason: unknown): void {
     for (const follower of this.#followers) follower.end(reason);
-  }
-}
-
-/** One who follows: asleep until there is something new, or until he is to go. */
-class Follower {
-  readonly caller: Caller;
-  /** Everything up to this number has been given to him, or is not for him. */
-  place: number;
-  #ended: { readonly reason: unknown } | undefined;
-  #wake: () => void = () => undefined;
-
-  constructor(caller: Caller, place: number) {
-    this.caller = caller;
-    this.place = place;
-  }
-
-  wake(): void {
-    this.#wake();
-  }
-
-  /** The first reason stands; null: he has left by himself. */
-  end(reason: unknown): void {
-    this.#ended ??= { reason };
-    this.#wake();
-  }
-
-  /** Throws the reason, where there is one. */
-  hasEnded(): boolean {
-    if (this.#ended === undefined) return false;
-    if (this.#ended.reason !== null) throw this.#ended.reason;
-    return true;
-  }
-
-  async woken(): Promise<void> {
-    if (this.#ended) return;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
   }
 }
 

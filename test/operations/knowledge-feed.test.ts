@@ -268,7 +268,7 @@ describe('what runs for followers', () => {
 
   it('is there for one who comes while the last one leaves', async () => {
     await using feed = openFeed();
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       const request = await following();
       const first = await feed.follow(request);
       const leaving = first.changes.return?.();

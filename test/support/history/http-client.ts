@@ -1,6 +1,6 @@
 import { sha256 } from '../../../src/core/checksum.ts';
 import { parseVersionName } from '../../../src/core/package.ts';
-import type { Outcome, Request } from './record.ts';
+import type { CallArguments, Outcome, Request } from './record.ts';
 import type { Recorder } from './recorder.ts';
 import { refused } from './refusal.ts';
 
@@ -76,6 +76,19 @@ export class HttpClient {
     );
   }
 
+  hold(agent: string, options: { readonly key: string; readonly reason: string }): Promise<Outcome> {
+    const { key, reason } = options;
+    return this.#change('hold', agent, { key }, `reason: "${reason}"`);
+  }
+
+  release(
+    agent: string,
+    options: { readonly key: string; readonly activateNewest: boolean },
+  ): Promise<Outcome> {
+    const { key, activateNewest } = options;
+    return this.#change('release', agent, { key, activateNewest }, `activateNewest: ${activateNewest}`);
+  }
+
   /** Reads the pointer and every byte behind it. */
   async read(agent: string): Promise<Outcome> {
     return this.#record({ operation: 'read', package: nameOf(agent), arguments: {} }, async () => {
@@ -94,6 +107,20 @@ export class HttpClient {
         contentChecksum: sha256(content),
       }));
       return { end: 'ok', result: { seen: seenOf(active.generation, active), files } };
+    });
+  }
+
+  #change(
+    operation: 'hold' | 'release',
+    agent: string,
+    arguments_: CallArguments & { readonly key: string },
+    words: string,
+  ): Promise<Outcome> {
+    return this.#record({ operation, package: nameOf(agent), arguments: arguments_ }, async () => {
+      const answer = await this.#ask(
+        `mutation { ${operation}(agentKey: "${agent}", idempotencyKey: "${arguments_.key}", ${words}) { generation } }`,
+      );
+      return 'refusal' in answer ? answer.refusal : { end: 'ok', result: {} };
     });
   }
 

@@ -1,12 +1,14 @@
 import type { FinalState } from './final-state.ts';
 import { MadeHistory } from './made-history.ts';
 import type { Call } from './record.ts';
+import type { Subscriber } from './stream-record.ts';
 
 /** A history with one thing wrong in it. */
 export interface Planted {
   readonly calls: readonly Call[];
   readonly state: FinalState;
   readonly lagMs?: number;
+  readonly streams?: readonly Subscriber[];
 }
 
 /** What is wrong, the sentence that must name it, and the history. */

@@ -1,29 +1,27 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { LineFile, monotonicMs } from './line-file.ts';
 import { toCalls, type Call, type Line, type Outcome, type Request } from './record.ts';
 
 /** Logs what clients ask and are answered, a JSON line at each start and each end, into a file that is only appended to. */
 export class Recorder implements Disposable {
-  readonly path: string;
-  readonly #file: number;
+  readonly #file: LineFile<Line>;
   #given = 0;
 
   constructor(path: string) {
-    this.path = path;
-    this.#file = openSync(path, 'a');
+    this.#file = new LineFile(path);
   }
 
   /** Does the work between its two lines. Work that throws has an unknown end, and throws on. */
   async record<Done extends Outcome>(request: Request, work: () => Promise<Done>): Promise<Done> {
     this.#given += 1;
     const id = `${process.pid}-${this.#given}`;
-    this.#write({ line: 'start', id, at: now(), ...request });
+    this.#file.append({ line: 'start', id, at: monotonicMs(), ...request });
     try {
       const done = await work();
-      this.#write({ line: 'end', id, at: now(), end: done.end, result: done.result });
+      this.#file.append({ line: 'end', id, at: monotonicMs(), end: done.end, result: done.result });
       return done;
     } catch (error) {
       const note = error instanceof Error ? error.message : String(error);
-      this.#write({ line: 'end', id, at: now(), end: 'unknown', result: { note } });
+      this.#file.append({ line: 'end', id, at: monotonicMs(), end: 'unknown', result: { note } });
       throw error;
     }
   }
@@ -39,22 +37,10 @@ export class Recorder implements Disposable {
   }
 
   lines(): Line[] {
-    return readFileSync(this.path, 'utf8')
-      .split('\n')
-      .filter((text) => text !== '')
-      .map((text) => JSON.parse(text) as Line);
+    return this.#file.read();
   }
 
   [Symbol.dispose](): void {
-    closeSync(this.#file);
+    this.#file[Symbol.dispose]();
   }
-
-  #write(line: Line): void {
-    writeSync(this.#file, `${JSON.stringify(line)}\n`);
-  }
-}
-
-/** Milliseconds of the clock that all processes of a machine share and nobody sets. */
-function now(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
 }
