@@ -32,7 +32,13 @@ export async function startBrowser(): Promise<TestBrowser> {
     userDataDir: join(folder, 'profile'),
     env: { ...process.env, TMPDIR: folder, HOME: folder },
   });
-  stack.defer(() => browser.close());
+  // It has nothing to keep, and takes its time to end in peace.
+  stack.defer(async () => {
+    const chromium = browser.process();
+    if (chromium === null || chromium.exitCode !== null) return;
+    chromium.kill('SIGKILL');
+    await once(chromium, 'exit');
+  });
   const opened = stack.move();
   return {
     browser,
@@ -46,13 +52,7 @@ export async function startBrowser(): Promise<TestBrowser> {
  * What a Chromium without a screen, often as root, needs to run at all. The switches that the packaged one proposes are
  * not taken over: some of them let a page do what no visitor's browser lets it do.
  */
-const switches = [
-  '--no-sandbox',
-  '--use-gl=angle',
-  '--use-angle=swiftshader',
-  '--font-render-hinting=none',
-  '--disable-dev-shm-usage',
-];
+const switches = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none', '--disable-dev-shm-usage'];
 
 async function findChromium(folder: string): Promise<string> {
   const own = process.env['CHROME_PATH'];

@@ -33,13 +33,17 @@ export async function signInTo(
   change: Partial<SignInRequest> = {},
 ): Promise<SignedInBrowser> {
   const { link, sessionId } = await issueLink(testDatabase, url, change);
-  const response = await fetch(link, { redirect: 'manual' });
-  const cookie = cookieOf(response);
-  const settings = await fetch(`${url}/graphiql/settings`, {
+  return { sessionId, ...(await useLink(link)) };
+}
+
+/** Uses a link as a browser does, without one. */
+export async function useLink(link: string): Promise<Omit<SignedInBrowser, 'sessionId'>> {
+  const cookie = cookieOf(await fetch(link, { redirect: 'manual' }));
+  const settings = await fetch(new URL('/graphiql/settings', link), {
     headers: { cookie, 'x-graphql-preflight': '1' },
   });
   const { csrfToken } = (await settings.json()) as { csrfToken: string };
-  return { sessionId, cookie, csrfToken };
+  return { cookie, csrfToken };
 }
 
 /** The cookie that a response gives, as a browser sends it back. */

@@ -140,6 +140,10 @@
     showEnded('You are signed out', 'To sign in again, run this where the server runs, and open the link:');
   }
 
+  function checkSession() {
+    loadSettings().catch((error) => alertOf(messageOf(error)));
+  }
+
   function showWho() {
     const { name, rights, expiresAt } = settings;
     element('sign-out').hidden = name === null;
@@ -151,8 +155,7 @@
     const time = until.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
     element('who').textContent = `${name ?? 'somebody'} · may do ${rights} · until ${time}`;
     // This clock may be wrong, and there may be a newer session by then: the server knows.
-    const ask = () => void loadSettings().catch((error) => alertOf(messageOf(error)));
-    setTimeout(ask, until.getTime() - Date.now());
+    setTimeout(checkSession, until.getTime() - Date.now());
   }
 
   /**
