@@ -37,6 +37,8 @@ async function whyNoDatabase(dataDir: string): Promise<string> {
     : `The database does not answer yet: "npm start" runs on ${dataDir} (process ${start}), and its PostgreSQL is not ready or is being started again. Try again in a moment; that terminal says how it goes.`;
 }
 
+const clock = () => new Date();
+
 /**
  * Opens what every operation stands on; closing it leaves no connection. `limits`: how much room captures need on the
  * disk of an embedded database.
@@ -50,7 +52,6 @@ export async function openContext(
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await Database.open({ url: applicationUrl }));
   const queue = stack.use(await JobQueue.open(applicationUrl));
-  const clock = () => new Date();
   const feed = stack.use(
     new KnowledgeFeed({ database, clock }, (hint) => EventListener.open(applicationUrl, hint)),
   );
