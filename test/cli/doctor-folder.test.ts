@@ -274,6 +274,7 @@ describe('doctor without a database', () => {
       DATA_DIR: 'data',
       DATABASE_URL: 'postgres://knowledge:CANARY-password@127.0.0.1:1/knowledge?password=CANARY-query',
       DATABASE_ADMIN_URL: 'postgres://owner:CANARY-owner@127.0.0.1:1/knowledge',
+      WEBHOOK_URL: 'https://CANARY-user:CANARY-word@hooks.example.org/CANARY-hook-path?k=CANARY-key',
       WEBHOOK_SECRET: 'CANARY-hook',
     };
     await using place = await makeCliPlace(null, settings);

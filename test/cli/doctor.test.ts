@@ -285,5 +285,5 @@ it('doctor --help is on stdout and needs no settings', async () => {
   await using place = await makeCliPlace(null, { PORT: 'wrong' });
   const { code, out, err } = await place.run('doctor', '--help');
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out).toContain('Example:\n  $ npx agent-knowledge doctor');
+  expect(out).toContain('Examples:\n  $ npx agent-knowledge doctor');
 });

@@ -71,17 +71,15 @@ describe('progress', () => {
     expect(JSON.parse(run.shown())).toMatchObject({ agentKey: 'first_agent' });
   });
 
-  it.runIf(isLong)(
-    'control: a command that is killed in the middle leaves its bar, and that is seen',
-    async () => {
+  if (isLong)
+    it('control: a command that is killed in the middle leaves its bar, and that is seen', async () => {
       await place.put(rules, `# Rules\n${Date.now()}\n`);
       await using run = runOnTerminal(['refresh', '--all'], { columns: 80, env });
       await run.until(/Refreshing .*0 of 2/);
       run.type('\u001c'); // SIGQUIT, which nobody catches.
       await run.ended;
       expect(screenOf(run.shown()).join('\n')).toMatch(bar);
-    },
-  );
+    });
 });
 
 it('a table fits the terminal and has its colours, or none where they are not wanted', async () => {

@@ -109,9 +109,8 @@ describe.each([
   }, 60_000);
 });
 
-test.runIf(long)(
-  'control: a runtime that checks no checksum and says no place is seen to take damage and to begin anew',
-  async () => {
+if (long)
+  test('control: a runtime that checks no checksum and says no place is seen to take damage and to begin anew', async () => {
     const source = await readFile(join(projectRoot, 'docs/examples/runtime.ts'), 'utf8');
     const careless = source
       .replace('check(activeVersion);', '')
@@ -133,16 +132,15 @@ test.runIf(long)(
     await runtime.until(/The model gets v/);
     expect(runtime.said()).not.toContain('damaged');
     expect(network.places).toEqual([]);
-  },
-  60_000,
-);
+  }, 60_000);
 
-test.runIf(anyPython !== null)('runtime.py is Python', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ak-python-'));
-  const compile = 'import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[2], doraise=True)';
-  const words = ['-c', compile, join(projectRoot, 'docs/examples/runtime.py'), join(folder, 'runtime.pyc')];
-  const { status, stderr } = spawnSync(anyPython ?? '', words, { encoding: 'utf8' });
-  await rm(folder, { recursive: true });
-  expect(stderr).toBe('');
-  expect(status).toBe(0);
-});
+if (anyPython !== null)
+  test('runtime.py is Python', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ak-python-'));
+    const compile = 'import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[2], doraise=True)';
+    const words = ['-c', compile, join(projectRoot, 'docs/examples/runtime.py'), join(folder, 'runtime.pyc')];
+    const { status, stderr } = spawnSync(anyPython ?? '', words, { encoding: 'utf8' });
+    await rm(folder, { recursive: true });
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+  });

@@ -277,10 +277,9 @@ describe('a session', () => {
   });
 });
 
-describe('a server that asks for no sign-in', () => {
-  test.runIf(isLong)(
-    'is used by its own page and by no other one (T52, R12)',
-    async () => {
+if (isLong)
+  describe('a server that asks for no sign-in', () => {
+    test('is used by its own page and by no other one (T52, R12)', async () => {
       await using database = await createTestDatabase();
       await loadVersion(database, { agentKey: 'triage', files: { 'a.md': 'one' } });
       await loadVersion(database, { agentKey: 'triage', files: { 'a.md': 'two' } });
@@ -301,7 +300,5 @@ describe('a server that asks for no sign-in', () => {
       }
       const { activeNumber } = await readPackage(database.context(), 'triage');
       expect(activeNumber).toBe(2);
-    },
-    60_000,
-  );
-});
+    }, 60_000);
+  });
