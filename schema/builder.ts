@@ -2,7 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import complexityPlugin from '@pothos/plugin-complexity';
 import type { SchemaContext } from './context.ts';
 import './guard.ts';
-import { limits, priceOfField } from './price.ts';
+import { limits, priceOfField, streamBreadth } from './price.ts';
 
 /** The one builder; every file of this folder declares its types on it. */
 export const builder = new SchemaBuilder<{
@@ -31,5 +31,5 @@ With an \`idempotencyKey\` a change happens once: the same call with the same ke
 });
 
 builder.subscriptionType({
-  description: `Streams, over server-sent events: send the document with \`accept: text/event-stream\` and read \`event: next\` with one answer each until \`event: complete\` or the end of the connection. Every answer has an \`id\`; whoever comes back passes it on, as \`afterSequence\` or in the header \`Last-Event-ID\`, and misses nothing.`,
+  description: `Streams, over server-sent events: send the document with \`accept: text/event-stream\` and read \`event: next\` with one answer each until \`event: complete\` or the end of the connection. Every answer has an \`id\`; whoever comes back passes it on, as \`afterSequence\` or in the header \`Last-Event-ID\`, and misses nothing. A subscription selects at most ${streamBreadth} fields.`,
 });

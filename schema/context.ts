@@ -20,16 +20,17 @@ export interface StreamPlace {
   place: (() => number) | null;
 }
 
-/** The context of one request. */
+/** The context of one request; `isWanted`: whether its caller still waits. */
 export function createSchemaContext(
   call: CallContext,
   requestId: string,
-  resumeAfter: number | null = null,
+  exchange: { readonly resumeAfter?: number | null; readonly isWanted?: () => boolean } = {},
 ): SchemaContext {
+  const { resumeAfter = null, isWanted = () => true } = exchange;
   return {
     call,
     requestId,
-    loaders: createLoaders(call),
+    loaders: createLoaders(call, isWanted),
     stream: { resumeAfter, sequence: null, place: null },
   };
 }

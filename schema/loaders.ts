@@ -36,9 +36,10 @@ export const maxUnifiedDiffs = 200;
 
 /**
  * The loaders of one request. They gather what is asked for in the same moment and remember nothing afterwards: in a
- * document with several mutations each one must see what those before it have done.
+ * document with several mutations each one must see what those before it have done. `isWanted`: whether the caller still
+ * waits, which long work asks in between.
  */
-export function createLoaders(call: CallContext): Loaders {
+export function createLoaders(call: CallContext, isWanted: () => boolean): Loaders {
   const contents = createContentLoader(call);
   return {
     packages: loader((names) => loadPackages(call, names)),
@@ -55,7 +56,7 @@ export function createLoaders(call: CallContext): Loaders {
       return pick(new Map(rows.map((row) => [packageKey(row), row])), names.map(packageKey));
     }),
     contents,
-    unifiedDiffs: createDiffLoader(contents),
+    unifiedDiffs: createDiffLoader(contents, isWanted),
   };
 }
 
@@ -71,12 +72,12 @@ function createContentLoader(call: CallContext): Loaders['contents'] {
 }
 
 /** Each one may take a while to compute, so their number is bounded before the first content is read (G16). */
-function createDiffLoader(contents: Loaders['contents']): Loaders['unifiedDiffs'] {
+function createDiffLoader(contents: Loaders['contents'], isWanted: () => boolean): Loaders['unifiedDiffs'] {
   let answered = 0;
   return loader(async (comparisons) => {
     answered += comparisons.length;
     if (answered > maxUnifiedDiffs) throw tooManyDiffs(answered);
-    return writeUnifiedDiffs(comparisons, (file) => contents.load(file));
+    return writeUnifiedDiffs(comparisons, (file) => contents.load(file), isWanted);
   });
 }
 

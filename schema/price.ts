@@ -7,6 +7,7 @@ import {
   GraphQLSchema,
   isLeafType,
   Kind,
+  OperationTypeNode,
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
   visit,
@@ -18,6 +19,9 @@ import { defaultPageSize, maxPageSize } from '../src/core/page.ts';
 
 /** What one operation may come to (T32, T33). */
 export const limits = { cost: 5000, depth: 12, breadth: 200, tokens: 1000 } as const;
+
+/** What is answered again with every change is selected once and paid for many times. */
+export const streamBreadth = 50;
 
 /** What introspection without aliases may come to: the whole of GraphiQL's question, and not much more. */
 export const introspectionLimits = { cost: 60_000, depth: 16, breadth: 250 } as const;
@@ -56,7 +60,7 @@ export function createPriceCheck(schema: GraphQLSchema): (operation: PricedOpera
   return (operation) => {
     try {
       return (
-        judge(priceOf(schema, operation), limits, 'This operation') ??
+        judge(priceOf(schema, operation), limitsOf(operation), 'This operation') ??
         judge(priceOf(withIntrospection, operation), introspectionLimitsOf(operation), 'This introspection')
       );
     } catch (error) {
@@ -65,6 +69,11 @@ export function createPriceCheck(schema: GraphQLSchema): (operation: PricedOpera
       throw error;
     }
   };
+}
+
+function limitsOf({ document, operationName }: PricedOperation): Price {
+  const isStream = getOperationAST(document, operationName)?.operation === OperationTypeNode.SUBSCRIPTION;
+  return isStream ? { ...limits, breadth: streamBreadth } : limits;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { StreamPlace } from '../../schema/context.ts';
 import { KnowledgeError } from '../core/errors.ts';
@@ -16,14 +17,27 @@ export interface StreamAnswer {
 
 export const mediaType = 'text/event-stream';
 
-/** Whether a stream may be answered: asked for by name, or anything is taken. */
+/** Whether a stream may be answered: by its name, by a range of names, or where nothing is said. */
 export function acceptsStreams(accept: string): boolean {
-  return accept.includes(mediaType) || accept.includes('*/*');
+  const ranges = acceptedRanges(accept);
+  return accept.trim() === '' || [mediaType, 'text/*', '*/*'].some((range) => ranges.includes(range));
 }
 
-/** Whether every answer is to be a stream: it is asked for by name, and JSON is not. */
+/** Whether every answer is to be a stream: it is asked for by name, and nothing else that would do is. */
 export function onlyStreams(accept: string): boolean {
-  return accept.includes(mediaType) && !accept.includes('json');
+  const ranges = acceptedRanges(accept);
+  return ranges.includes(mediaType) && !ranges.some((range) => range === '*/*' || range.includes('json'));
+}
+
+/** What an `Accept` takes; a weight of zero takes nothing. */
+function acceptedRanges(accept: string): string[] {
+  const ranges = accept
+    .toLowerCase()
+    .split(',')
+    .map((range) => range.trim());
+  return ranges
+    .filter((range) => range !== '' && !/;\s*q=0(\.0*)?\s*(;|$)/.test(range))
+    .map((range) => (range.split(';')[0] ?? '').trim());
 }
 
 /** Milliseconds between two signs of life, so that no proxy between takes the connection for dead (T37). */
@@ -56,7 +70,6 @@ export async function respondStream(exchange: Exchange, answer: StreamAnswer): P
   response.once('close', end);
   stopping.addEventListener('abort', end);
   // A request that was on its way when the server was asked to stop.
-  if (stopping.aborted) end();
   if (stopping.aborted) end();
   const beats = setInterval(() => writer.signOfLife(), keepAliveMs);
   try {
@@ -93,7 +106,23 @@ async function writeAll(
     if (next.done) return;
     const { errors, ...result } = next.value;
     await writer.next(errors === undefined ? result : { errors: errors.map(present).map(shown), ...result });
+    await giveWay();
   }
+}
+
+/** Milliseconds that all streams together write before whatever else waits gets its turn (F76). */
+const turnMs = 10;
+let turn: { readonly began: number; readonly over: Promise<void> } | null = null;
+
+/** Changes that lie ready are made and written without a pause by themselves, for however many readers there are. */
+async function giveWay(): Promise<void> {
+  turn ??= { began: performance.now(), over: endTurn() };
+  if (performance.now() - turn.began > turnMs) await turn.over;
+}
+
+async function endTurn(): Promise<void> {
+  await otherWork();
+  turn = null;
 }
 
 class StalledReader extends Error {}

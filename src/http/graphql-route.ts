@@ -23,7 +23,10 @@ export function createGraphqlRoute(
       method,
       accept: request.headers.accept,
       params,
-      context: createSchemaContext({ ...context, caller }, requestId, readLastEventId(request)),
+      context: createSchemaContext({ ...context, caller }, requestId, {
+        resumeAfter: readLastEventId(request),
+        isWanted: () => !exchange.response.destroyed,
+      }),
     });
     if ('results' in answer) await respondStream(exchange, answer);
     else respond(exchange, answer);

@@ -31,9 +31,10 @@ export interface Followed {
 
 /**
  * Milliseconds between two looks at the log without a hint, between two questions whether credentials are still valid,
- * and the least time between two such questions when the log has grown, where a revocation may be what is new.
+ * and the least time between two such questions when the log has grown, where a revocation may be what is new; and how
+ * long the database may take to answer one of them, since a connection that went dead without a word answers none.
  */
-const defaultTimes = { pollMs: 500, credentialsMs: 2000, newsMs: 250 };
+const defaultTimes = { pollMs: 500, credentialsMs: 2000, newsMs: 250, answerMs: 2000 };
 
 /** Changes read in one statement. */
 const pageSize = 200;
@@ -127,7 +128,7 @@ export class KnowledgeFeed implements AsyncDisposable {
     if (kept !== null) return { changes: kept, upTo };
     try {
       const range = { after: cursor, upTo, limit: pageSize, agentKey, environment };
-      const changes = await this.#context.database.read((queries) => readChanges(queries, range));
+      const changes = await this.#soon(this.#context.database.read((queries) => readChanges(queries, range)));
       return { changes, upTo: changes.length < pageSize ? upTo : (changes.at(-1)?.sequence ?? upTo) };
     } catch (error) {
       if (!isPassing(error)) throw error;
@@ -147,7 +148,7 @@ export class KnowledgeFeed implements AsyncDisposable {
   }
 
   async #begin(): Promise<AsyncDisposable> {
-    this.#recent = new RecentChanges(await this.#context.database.read(readHead));
+    this.#recent = new RecentChanges(await this.#soon(this.#context.database.read(readHead)));
     const closing = new AbortController();
     let hinted = new AbortController();
     const listener = this.#openListener(() => hinted.abort());
@@ -186,7 +187,7 @@ export class KnowledgeFeed implements AsyncDisposable {
 
   /** Takes over what is new in the log; answers whether anything is, be it about a package or not. */
   async #catchUp(): Promise<boolean> {
-    const head = await this.#context.database.read(readHead);
+    const head = await this.#soon(this.#context.database.read(readHead));
     const known = this.#recent.head;
     if (head === known) return false;
     if (head < known) {
@@ -196,7 +197,7 @@ export class KnowledgeFeed implements AsyncDisposable {
     }
     const limit = RecentChanges.most;
     const range = { after: known, upTo: head, agentKey: null, environment: null, limit };
-    const changes = await this.#context.database.read((queries) => readChanges(queries, range));
+    const changes = await this.#soon(this.#context.database.read((queries) => readChanges(queries, range)));
     if (changes.length < limit) this.#recent.add(changes, head);
     else this.#recent = new RecentChanges(head);
     for (const follower of this.#followers) follower.wake();
@@ -204,8 +205,22 @@ export class KnowledgeFeed implements AsyncDisposable {
   }
 
   async #endCredentials(): Promise<void> {
-    const ended = new Set(await readEndedCredentials(this.#context, this.callers));
+    const ended = new Set(await this.#soon(readEndedCredentials(this.#context, this.callers)));
     for (const follower of this.#followers) if (ended.has(follower.caller)) follower.end(unauthenticated());
+  }
+
+  /** An answer in time, or `UNAVAILABLE`: the next question goes over another connection. */
+  async #soon<T>(answer: Promise<T>): Promise<T> {
+    const timer = new AbortController();
+    const late = sleep(this.#times.answerMs, undefined, { signal: timer.signal }).then(() => {
+      throw new KnowledgeError('UNAVAILABLE', 'The database does not answer now. Ask again in a moment.');
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      timer.abort();
+      for (const other of [answer, late]) other.catch(() => undefined);
+    }
   }
 
   #endAll(reason: unknown): void {

@@ -1,5 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { diffManifests, type ManifestDiff } from '../core/diff-versions.ts';
+import { KnowledgeError } from '../core/errors.ts';
 import { exactText } from '../core/exact-text.ts';
 import { parseVersionName, versionName } from '../core/package.ts';
 import { requireScope } from '../core/permissions.ts';
@@ -71,11 +73,13 @@ async function readBoth(context: CallContext, name: PackageName, input: DiffInpu
 
 /**
  * The unified text of each comparison, in their order. Between one and the next whatever else waits gets its turn, so that
- * a long answer to one caller keeps nobody else waiting.
+ * a long answer to one caller keeps nobody else waiting; callers of one process take turns diff by diff. Ends with an error
+ * when `isWanted` says that nobody waits any more.
  */
 export async function writeUnifiedDiffs(
   comparisons: readonly FileComparison[],
   contentOf: (file: FileRow) => Promise<Uint8Array>,
+  isWanted: () => boolean = () => true,
 ): Promise<string[]> {
   const sideOf = async (file: FileRow | null, version: VersionRow): Promise<DiffSide | null> =>
     file && {
@@ -89,8 +93,20 @@ export async function writeUnifiedDiffs(
   );
   const texts: string[] = [];
   for (const [before, after] of sides) {
-    await otherWork();
-    texts.push(unifiedDiff(before, after));
+    texts.push(
+      await oneAtATime(async () => {
+        await otherWork();
+        if (!isWanted()) throw nobodyWaits();
+        return unifiedDiff(before, after);
+      }),
+    );
   }
   return texts;
+}
+
+/** Diffs of this process at one moment: however many ask, no more than one is computed between two turns of others. */
+const oneAtATime = pLimit(1);
+
+function nobodyWaits(): KnowledgeError {
+  return new KnowledgeError('UNAVAILABLE', 'The caller has gone before the comparison was made.');
 }

@@ -122,8 +122,8 @@ describe('the end of a stream', () => {
     const socket = connect({ port: impatient.port, host: '127.0.0.1' });
     socket.pause();
     const fields = Array.from(
-      { length: 190 },
-      (_, index) => `padding_of_this_answer_${index}: checksum`,
+      { length: 45 },
+      (_, index) => `${'padding_'.repeat(45)}${index}: checksum`,
     ).join(' ');
     const body = JSON.stringify({
       query: `subscription { packageChanged(agentKey: "slow", afterSequence: 0) { sequence ${fields} } }`,

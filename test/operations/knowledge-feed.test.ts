@@ -232,6 +232,21 @@ describe('a database that is away', () => {
     expect(await news).toEqual([request.after + 251]);
   });
 
+  it('is asked over another connection where one has died without a word', async () => {
+    await using proxy = await PostgresProxy.open(database.applicationUrl);
+    await using through = await Database.open({ url: proxy.url });
+    await using feed = openFeed({ database: through, url: proxy.url });
+    const request = await following();
+    const followed = await feed.follow(request);
+    proxy.silence();
+    await grow(1);
+    expect(await take(followed.changes, 1)).toEqual([request.after + 1]);
+    await followed.changes.return?.();
+    const again = await feed.follow(request);
+    expect(await take(again.changes, 1)).toEqual([request.after + 1]);
+    proxy.cut(); // Else the pool would wait for the dead ones when it is closed.
+  });
+
   it('refuses who comes then, and keeps nothing of it', async () => {
     await using proxy = await PostgresProxy.open(database.applicationUrl);
     await using through = await Database.open({ url: proxy.url });

@@ -221,6 +221,8 @@ describe('what versionDiff costs', () => {
     };
     const contentOf = async (file: { readonly checksum: string }) => Buffer.from(file.checksum);
     expect(await turnsDuring(writeUnifiedDiffs(diff.changed, contentOf))).toBeGreaterThanOrEqual(5);
+    const left = writeUnifiedDiffs(diff.changed, contentOf, () => false);
+    await expect(left).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await turnsDuring(Promise.all(diff.changed.map(({ after }) => contentOf(after))))).toBe(0);
   });
 });

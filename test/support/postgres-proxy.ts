@@ -59,6 +59,11 @@ export class PostgresProxy implements AsyncDisposable {
     this.deafen(() => false);
   }
 
+  /** Every connection that is open now goes dead without a word; those to come are heard (a failover, a firewall that forgot). */
+  silence(): void {
+    for (const { client, server } of this.#lines) for (const socket of [client, server]) socket.pause();
+  }
+
   /** Cuts every connection of such a name off. */
   cut(isCut: (name: string) => boolean = () => true): void {
     for (const line of this.#lines) if (isCut(line.name ?? '')) close(line);
