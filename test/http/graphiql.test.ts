@@ -224,7 +224,7 @@ describe('its tabs', () => {
     for (const one of variables) expect(one).toMatchObject({ agentKey: 'beta', environment: 'production' });
     expect(variables[3]).toMatchObject({
       knowledgeVersion: 'v3',
-      reason: 'Back to v3 while we look into v4',
+      reason: 'Agents answer wrongly since the last change; looking into it',
     });
     expect(variables[5]).toMatchObject({ from: 'v4', to: 'v5' });
   });

@@ -6,7 +6,7 @@ import { readHead, type Change } from '../../src/store/changes.ts';
 import { Database } from '../../src/store/database.ts';
 import { EventListener } from '../../src/store/event-listener.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { loadVersion } from '../support/knowledge.ts';
+import { growLog, loadVersion } from '../support/knowledge.ts';
 import { PostgresProxy } from '../support/postgres-proxy.ts';
 import { eventually } from '../support/processes.ts';
 
@@ -45,16 +45,7 @@ async function following(change: Partial<Following> = {}): Promise<Following> {
   };
 }
 
-/** Appends this many holds in one transaction. */
-async function grow(count: number): Promise<void> {
-  await database.asSuperuser((client) =>
-    client.query(
-      `insert into agent_knowledge.knowledge_event (actor_id, action, agent_key, environment, details)
-       select $1, 'agent.knowledge_held', $2, 'production', '{"by":"OPERATOR"}' from generate_series(1, $3::int)`,
-      [database.context().caller.actorId, agentKey, count],
-    ),
-  );
-}
+const grow = (count: number): Promise<void> => growLog(database, agentKey, count);
 
 async function take(changes: AsyncIterator<Change>, count: number): Promise<number[]> {
   const sequences: number[] = [];

@@ -112,3 +112,14 @@ export function lookOf(files: TestFiles): PackageLook {
     }),
   };
 }
+
+/** Lets the log tell of this many holds of a package, in one transaction: many changes at the price of one. */
+export async function growLog(testDatabase: TestDatabase, agentKey: string, count: number): Promise<void> {
+  await testDatabase.asSuperuser((client) =>
+    client.query(
+      `insert into agent_knowledge.knowledge_event (actor_id, action, agent_key, environment, details)
+       select $1, 'agent.knowledge_held', $2, 'production', '{"by":"OPERATOR"}' from generate_series(1, $3::int)`,
+      [testDatabase.context().caller.actorId, agentKey, count],
+    ),
+  );
+}
