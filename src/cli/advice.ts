@@ -40,7 +40,19 @@ export async function adviseOnName(
 async function adviceOn(call: CallContext, asked: AskedName): Promise<string> {
   const rows = await readPackages(call, asked.environment);
   const row = rows.find(({ agentKey }) => agentKey === asked.agentKey);
-  if (row !== undefined) return adviceOnVersion(call, asked, row);
+  return row === undefined ? adviceOnAgent(asked, rows) : adviceOnVersion(call, asked, row);
+}
+
+/** What to say of an agent that the registry does not list, though there may be versions of it. */
+export async function adviseOnAgent(call: CallContext, asked: AskedName): Promise<string> {
+  const rows = await readPackages(call, asked.environment);
+  return adviceOnAgent(
+    asked,
+    rows.filter(({ agentKey }) => agentKey !== asked.agentKey),
+  );
+}
+
+function adviceOnAgent(asked: AskedName, rows: readonly PackageRow[]): string {
   const near = nearest(
     asked.agentKey,
     rows.map(({ agentKey }) => agentKey),

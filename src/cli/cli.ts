@@ -54,11 +54,11 @@ export interface CliDeps {
   readonly newNoticeId: () => string;
   readonly newSignInMaterial: () => SignInMaterial;
   /** How browsers sign in: whether they must, where (null: the port is not known here), and who asks by default. */
-  readonly signIn: () => {
+  readonly signIn: () => Promise<{
     readonly isNeeded: boolean;
     readonly url: string | null;
     readonly userName: string;
-  };
+  }>;
   readonly runStart: () => Promise<void>;
   readonly runServe: () => Promise<void>;
   readonly runDaemon: () => Promise<void>;

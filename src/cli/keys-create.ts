@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { scopes } from '../core/permissions.ts';
 import { createKey } from '../operations/manage-keys.ts';
 import type { Cli } from './cli.ts';
-import { addCommand, expiryParser, jsonOption, type JsonOption } from './options.ts';
+import { addCommand, expiryParser, jsonOption, parseNameArgument, type JsonOption } from './options.ts';
 import { withCall } from './with-call.ts';
 
 interface CreateOptions extends JsonOption {
@@ -21,7 +21,7 @@ export function addKeysCreate(keys: Command, cli: Cli): void {
     example:
       'keys create --name runtime --scope knowledge:read runs:write --environment production --expires 90d',
   })
-    .requiredOption('--name <name>', 'who or what will use it')
+    .requiredOption('--name <name>', 'who or what will use it', parseNameArgument)
     .requiredOption('--scope <scope...>', `what it may do: ${scopes.join(', ')}`)
     .option('--agent <agent...>', 'for these agents only')
     .option('--environment <environment...>', 'in these environments only')

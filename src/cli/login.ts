@@ -3,7 +3,7 @@ import { KnowledgeError } from '../core/errors.ts';
 import { scopes } from '../core/permissions.ts';
 import { issueSignIn, signInLink } from '../operations/sign-in.ts';
 import type { Cli } from './cli.ts';
-import { addCommand, jsonOption, type JsonOption } from './options.ts';
+import { addCommand, jsonOption, parseNameArgument, type JsonOption } from './options.ts';
 import { printable } from './output/printable.ts';
 import { formatTime } from './output/table.ts';
 import { withCall } from './with-call.ts';
@@ -22,7 +22,11 @@ export function addLogin(program: Command, cli: Cli): void {
     about: 'print a link that signs a browser in: it works once, within ten minutes, for twelve hours',
     example: ['login', 'login --name Anna --scope knowledge:read ai.knowledge.refresh --environment staging'],
   })
-    .option('--name <name>', 'who signs in, for the audit log; your user name here where it is left out')
+    .option(
+      '--name <name>',
+      'who signs in, for the audit log; your user name here where it is left out',
+      parseNameArgument,
+    )
     .option('--scope <scope...>', `what the browser may do, admin where it is left out: ${scopes.join(', ')}`)
     .option('--agent <agent...>', 'for these agents only')
     .option('--environment <environment...>', 'in these environments only')
@@ -31,7 +35,7 @@ export function addLogin(program: Command, cli: Cli): void {
 }
 
 async function login(cli: Cli, options: LoginOptions): Promise<void> {
-  const { isNeeded, url, userName } = cli.deps.signIn();
+  const { isNeeded, url, userName } = await cli.deps.signIn();
   if (!isNeeded) return notNeeded(cli, options, url);
   if (url === null) throw portUnknown();
   const request = {

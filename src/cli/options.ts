@@ -42,10 +42,20 @@ export function parseVersionArgument(text: string): string {
   throw new InvalidArgumentError('Expected a version such as v3.');
 }
 
-/** Reads a reason; one that looks like an option is one whose text was forgotten, and must not become what others read. */
+/** Reads a reason. */
 export function parseReasonArgument(text: string): string {
+  return refuseOption(text, '1 to 500 characters that say why');
+}
+
+/** Reads a name for a key or a sign-in. */
+export function parseNameArgument(text: string): string {
+  return refuseOption(text, 'a name');
+}
+
+/** A text that looks like an option is one that was forgotten, and must not become what others read. */
+function refuseOption(text: string, expected: string): string {
   if (!/^--?[a-z]/i.test(text)) return text;
-  throw new InvalidArgumentError('Expected 1 to 500 characters that say why; found an option.');
+  throw new InvalidArgumentError(`Expected ${expected}; found an option.`);
 }
 
 /** Reads whole seconds, 0 to 60. */

@@ -4,6 +4,7 @@ import type { CallContext } from '../operations/context.ts';
 import { resolveEnvironment } from '../operations/names.ts';
 import type { RefreshPreview } from '../operations/preview-refresh.ts';
 import { readPackageOf } from '../operations/read-knowledge.ts';
+import { adviseOnAgent, type AskedName } from './advice.ts';
 import type { Cli } from './cli.ts';
 import { addCommand, environmentOption, jsonOption, type EnvironmentOption } from './options.ts';
 import { findingJson, findingLines } from './output/findings.ts';
@@ -38,15 +39,29 @@ async function plan(cli: Cli, agentKey: string, options: PlanOptions): Promise<v
   const { policy, planHere } = cli.deps;
   const name = { agentKey, environment: resolveEnvironment(policy(), options.env) };
   const withoutDatabase = `"npx agent-knowledge plan ${agentKey} --no-db" needs no database.`;
+  const about = { agentKey, environment: options.env };
+  const planFor = async (call: CallContext) => withPointer(call, name, await planHere(name, call));
   const preview = options.db
-    ? await withCall(cli, async (call) => withPointer(call, name, await planHere(name, call)), {
-        about: { agentKey, environment: options.env },
+    ? await withCall(cli, async (call) => withAdvice(call, about, await planFor(call)), {
+        about,
         next: { UNAVAILABLE: withoutDatabase },
       })
     : countedAsNew(await planHere(name, null));
   if (options.json) cli.printJson(previewJson(name, preview));
   else cli.print(...previewLines(cli.look, name, preview));
   cli.exitCode = exitCodeOf(preview);
+}
+
+/** Of an agent that the registry does not list it is told which one may be meant. */
+async function withAdvice(
+  call: CallContext,
+  about: AskedName,
+  preview: RefreshPreview,
+): Promise<RefreshPreview> {
+  if (preview.reason !== 'unknown_agent') return preview;
+  const advice = await adviseOnAgent(call, about);
+  const faults = preview.faults.map((fault) => ({ ...fault, message: `${fault.message} ${advice}` }));
+  return { ...preview, message: faults[0]?.message ?? preview.message, faults };
 }
 
 /** Nothing new may still mean that what the source holds is not what is active. */

@@ -85,7 +85,7 @@ query WhatMyAgentGets($agentKey: String!, $environment: String) {
     scope: 'knowledge:read',
     words: [
       'HISTORY',
-      'Every version that was ever captured, newest first; which one is active, what holds it there, and how its source was when it was last looked at.',
+      'The 20 newest versions ("totalCount" says how many there are), newest first; which one is active, what holds it there, and how its source was when it was last looked at.',
       '',
       'Press the play button, or Ctrl-Enter. Nothing is changed.',
     ],
@@ -128,7 +128,8 @@ query History($agentKey: String!, $environment: String) {
       '',
       'LOADED: something had changed. There is a new version, and unless the package is held, agents get it from now on.',
       'UNCHANGED: the source holds what "matchingVersion" holds already.',
-      'VALIDATION_FAILED: the files are refused. "faults" says why, and agents keep what they have.',
+      'FAILED or VALIDATION_FAILED: nothing was taken, and agents keep what they have; "faults" says which file, and why.',
+      'QUEUED or RUNNING as "state", and no outcome: it takes longer than half a minute, or the daemon that looks does not run; see History in a while.',
       '',
       'Press the play button, or Ctrl-Enter. This may make a new version.',
     ],
@@ -192,7 +193,7 @@ mutation RollBack($agentKey: String!, $environment: String, $knowledgeVersion: S
     variables: (example) => ({
       ...onlyPackage(example),
       knowledgeVersion: example.beforeActive,
-      reason: `Back to ${example.beforeActive} while we look into ${example.active}`,
+      reason: 'Agents answer wrongly since the last change; looking into it',
     }),
   },
   {

@@ -47,7 +47,7 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
     openReceiver: async () => (await import('./webhook.ts')).openReceiver(readSettings()),
     newNoticeId: () => `msg_${uuidv7()}`,
     newSignInMaterial,
-    signIn: () => signInOf(readSettings()),
+    signIn: async () => signInOf(readSettings()),
     runStart: async () => (await import('./run-start.ts')).runStart(readSettings()),
     runServe: async () => (await import('./run-serve.ts')).runServe(readSettings()),
     runDaemon: async () => (await import('./run-daemon.ts')).runDaemon(readSettings()),
@@ -55,8 +55,12 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
   };
 }
 
-function signInOf(settings: Settings): ReturnType<CliDeps['signIn']> {
-  return { isNeeded: settings.auth === 'required', url: publicUrlOf(settings), userName: operatorName() };
+/** A `start` that runs knows best where it is: its terminal may have other settings than this one. */
+async function signInOf(settings: Settings): ReturnType<CliDeps['signIn']> {
+  const { findStartUrl } = await import('./start-mark.ts');
+  const isOfStart = settings.publicUrl === null && settings.databaseUrl === null;
+  const url = (isOfStart ? await findStartUrl(settings.dataDir) : null) ?? publicUrlOf(settings);
+  return { isNeeded: settings.auth === 'required', url, userName: operatorName() };
 }
 
 async function runMigrate(settings: Settings): Promise<MadeKey | null> {

@@ -1,3 +1,4 @@
+import { printable } from '../cli/output/printable.ts';
 import { counted } from '../core/count.ts';
 import type { Finding } from '../core/finding.ts';
 import type { Change } from '../store/changes.ts';
@@ -22,14 +23,17 @@ export function describeChange(change: Change, facts: ChangeFacts | null): Scree
     case 'LOADED': {
       const state = activated ? 'is active' : `is stored and ${whyNotActive(facts)}`;
       const headline = `${name}${knowledgeVersion} ${state}${by(change)}${filesOf(facts)}.`;
-      const notes = facts?.warnings.map(noteLine) ?? [];
+      const notes = facts?.warnings.map((warning) => oneLine(noteLine(warning))) ?? [];
       return { text: [headline, ...notes].join('\n'), tone: activated ? 'good' : 'waiting' };
     }
     case 'ACTIVATED':
       return { text: `${name}${knowledgeVersion} was activated${by(change)} and is active.`, tone: 'good' };
     case 'HELD': {
       const reason = facts?.hold?.reason ?? null;
-      return { text: `${name}held${by(change)}${reason === null ? '.' : `: ${reason}`}`, tone: 'waiting' };
+      return {
+        text: `${name}held${by(change)}${reason === null ? '.' : `: ${oneLine(reason)}`}`,
+        tone: 'waiting',
+      };
     }
     case 'RELEASED': {
       const active = knowledgeVersion === null ? 'no version is active' : `${knowledgeVersion} is active`;
@@ -48,7 +52,12 @@ function whyNotActive(facts: ChangeFacts | null): string {
 
 /** Who did it, where it was a person or a program of one. */
 function by({ actorRef, actorName }: Change): string {
-  return actorName === null || actorRef.startsWith('daemon:') ? '' : ` by ${actorName}`;
+  return actorName === null || actorRef.startsWith('daemon:') ? '' : ` by ${oneLine(actorName)}`;
+}
+
+/** What people have written must not look like a line of ours: a screen's lines end at each line feed. */
+function oneLine(text: string): string {
+  return printable(text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim());
 }
 
 function filesOf(facts: ChangeFacts | null): string {

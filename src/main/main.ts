@@ -4,10 +4,19 @@ import { runProgram } from '../cli/program.ts';
 import { makeCliDeps } from './cli-deps.ts';
 import { readSettings } from './environment.ts';
 
-// A reader that has seen enough, such as `head`, closes its end; that is no fault.
-process.stdout.on('error', () => undefined);
+/** Whether a part of the result has been lost, on a full disk for instance: that must not look like a success. */
+let isCut = false;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough, such as `head`, closes its end; that is no fault.
+  if (isCut || error.code === 'EPIPE') return;
+  isCut = true;
+  process.exitCode = 1;
+  process.stderr.write(`agent-knowledge: The output could not be written: ${error.message}.\n`);
+});
+// Nobody is left to be told, and the exit code says the rest.
+process.stderr.on('error', () => undefined);
 
-process.exitCode = await runProgram(
+const exitCode = await runProgram(
   process.argv.slice(2),
   makeCliDeps(readSettings, {
     stdout: (text) => void process.stdout.write(text),
@@ -22,4 +31,5 @@ process.exitCode = await runProgram(
     columns: columnsOf(process.stdout),
   }),
 );
+process.exitCode = isCut ? 1 : exitCode;
 if (process.connected) process.disconnect();

@@ -3,7 +3,7 @@ import type { Context } from '../operations/context.ts';
 import { issueSignIn, signInLink } from '../operations/sign-in.ts';
 import { newSignInMaterial } from './key-material.ts';
 import { operatorName } from './operator-name.ts';
-import { localUrl } from './public-url.ts';
+import { reachedUrl } from './public-url.ts';
 import { asOperator } from './runtime.ts';
 
 /** A link that signs in who has started the server, as an admin; `url`: where that server is reached. */
@@ -15,7 +15,5 @@ export async function makeSignInLink(
   const material = newSignInMaterial();
   const rights = { scopes: ['admin'], agents: null, environments: null };
   await issueSignIn(await asOperator(context), { name: operatorName(), ...rights }, material);
-  const port = Number(new URL(url).port);
-  const address = settings.publicUrl === null ? localUrl(settings.host, port) : url;
-  return signInLink(address.replace(/\/+$/, ''), material);
+  return signInLink(reachedUrl(settings, url), material);
 }

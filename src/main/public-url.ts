@@ -10,6 +10,12 @@ export function publicUrlOf(settings: Pick<Settings, 'publicUrl' | 'host' | 'por
   return settings.port === 0 ? null : localUrl(settings.host, settings.port);
 }
 
+/** The same of a server that runs and says its own address, whatever port it was to choose. */
+export function reachedUrl(settings: Pick<Settings, 'publicUrl' | 'host'>, url: string): string {
+  const port = Number(new URL(url).port) || 80; // The usual one is left out.
+  return publicUrlOf({ ...settings, port }) ?? url;
+}
+
 /** The address of a server of this machine. */
 export function localUrl(host: string, port: number): string {
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '[::]': '::1' };

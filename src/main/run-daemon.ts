@@ -7,6 +7,7 @@ import { NoticeKeeper } from '../../daemon/notice-keeper.ts';
 import { Pause } from '../../daemon/pause.ts';
 import { settleTimes } from '../core/settle-window.ts';
 import { makeLooker } from '../operations/looker.ts';
+import { beginNotices } from '../operations/queue-notices.ts';
 import { openLocalSource } from '../source/local-source.ts';
 import { readRegistryFile, statPrint } from '../source/registry-file.ts';
 import { describeLook } from './describe-look.ts';
@@ -34,6 +35,9 @@ export async function runDaemon(settings: Settings): Promise<void> {
   const noticePause = new Pause(systemClock);
   const looker = await makeLooker(context, { id: uuidv7(), kind: 'daemon', name: `daemon on ${hostname()}` });
   await using source = openLocalSource({ root: settings.localPath });
+  const receiver = openReceiver(settings);
+  // Before the first looks, so that what they find is told also where nothing ever was.
+  if (receiver !== null) await beginNotices(context);
   await using daemon = await Daemon.start({
     context,
     looker,
@@ -65,7 +69,6 @@ export async function runDaemon(settings: Settings): Promise<void> {
     stop,
   });
   // After the first looks: what had gone stale only because no daemon looked is well by now, and nobody needs to be told.
-  const receiver = openReceiver(settings);
   await using notices =
     receiver && (await NoticeKeeper.start({ context, receiver, logger, pause: noticePause }));
   tellParent({ type: 'ready' });

@@ -13,6 +13,7 @@ import { offerSample } from './sample.ts';
 import { asOperator, openContext } from './runtime.ts';
 import { Screen } from './screen.ts';
 import type { ScreenLine } from './screen-line.ts';
+import { reachedUrl } from './public-url.ts';
 import { setUpDatabase, type MadeKey } from './setup-database.ts';
 import { takeStartLock } from './start-lock.ts';
 import { markStart } from './start-mark.ts';
@@ -42,6 +43,7 @@ export async function runStart(settings: Settings): Promise<void> {
   screen.step('Starting the API and the daemon');
   const parts = await startParts(settings, { screen, stack, database, signal: stopping.signal });
   if (parts !== null) {
+    await database.addUrl(reachedUrl(settings, parts.url));
     await welcome(settings, screen, { database, madeKey, url: parts.url });
     const ending = await Promise.race([
       stop,
@@ -63,6 +65,8 @@ interface StartDatabase {
   readonly isUp: () => boolean;
   /** Resolves, with a sentence, when it is another `start`'s now; never otherwise. */
   readonly lost: Promise<string>;
+  /** Lets other commands on the same database know where the API is. */
+  readonly addUrl: (url: string) => Promise<void>;
 }
 
 /** The API, then the daemon; null where the person has had enough before both work. */
@@ -137,11 +141,12 @@ async function openDatabase(
       up: async () => undefined,
       isUp: () => true,
       lost: Promise.withResolvers<string>().promise,
+      addUrl: async () => undefined, // Nothing of it lies in a data folder.
     };
   }
   screen.step('Starting PostgreSQL');
   const { dataDir } = settings;
-  stack.use(await markStart(dataDir));
+  const mark = stack.use(await markStart(dataDir));
   const first = await startPostgresPart(dataDir);
   const { adminUrl, applicationUrl, adopted } = first.server;
   try {
@@ -152,7 +157,11 @@ async function openDatabase(
     stack.use(postgres);
     void lock.lost.then(() => postgres.letGo());
     process.once('exit', (code) => leaveNothing(code, postgres.part));
-    const state = { up: () => postgres.up, isUp: () => postgres.isUp };
+    const state = {
+      up: () => postgres.up,
+      isUp: () => postgres.isUp,
+      addUrl: (url: string) => mark.addUrl(url),
+    };
     return { adminUrl, applicationUrl, ...state, lost: lock.lost };
   } catch (error) {
     // Another start runs on it: what we have adopted is its server, which stays.

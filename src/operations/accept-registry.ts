@@ -14,7 +14,7 @@ import {
   readRegistryState,
   rejectRegistry,
 } from '../store/registry-snapshots.ts';
-import { markWatched } from '../store/source-status.ts';
+import { forgetUnlistedLooks, markWatched } from '../store/source-status.ts';
 import type { Context } from './context.ts';
 import type { Looker } from './refresh-knowledge.ts';
 
@@ -74,6 +74,7 @@ export async function acceptRegistry(
     }
     await listPackagesOf(queries, registry, context.policy.environments);
     await markWatched(queries, offer.watchEnvironments);
+    await forgetUnlistedLooks(queries);
     if (changed) await auditChange(queries, actorId, registry, state.checksum);
     return { registry, faults: [], changed, disputedBy };
   });

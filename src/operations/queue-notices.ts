@@ -5,6 +5,7 @@ import { noNoticeData, noticeBody } from '../core/notice.ts';
 import { parseVersionName, versionName } from '../core/package.ts';
 import type { Queries } from '../store/database.ts';
 import {
+  beginNoticeCursor,
   forgetStaleTold,
   hasUntoldEvents,
   listStaleNews,
@@ -27,6 +28,11 @@ const maxRounds = 10;
 
 /** Days for which one can look up what was delivered. */
 const keptDays = 30;
+
+/** Has everything told that happens from now on, where a webhook is set for the first time; else nothing is changed. */
+export async function beginNotices({ database }: Context): Promise<void> {
+  await database.transaction(beginNoticeCursor);
+}
 
 /**
  * Makes notices of what the audit log holds since it was last asked, and of packages whose source has gone stale; has every

@@ -19,14 +19,16 @@ export async function hasUntoldEvents(queries: Queries): Promise<boolean> {
   return rows[0]?.untold ?? false;
 }
 
-/**
- * Lets one transaction at a time make notices, and answers up to which event they are made. The first one ever begins at
- * the head of the log: what happened before a webhook was set is told to nobody.
- */
-export async function lockNoticeCursor(queries: Queries): Promise<number> {
+/** Has notices begin at the head of the log, if they never did: what happened before a webhook was set is told to nobody. */
+export async function beginNoticeCursor(queries: Queries): Promise<void> {
   await sql`insert into notice_cursor (sequence) select sequence from event_head on conflict do nothing`.execute(
     queries,
   );
+}
+
+/** Lets one transaction at a time make notices, and answers up to which event they are made. */
+export async function lockNoticeCursor(queries: Queries): Promise<number> {
+  await beginNoticeCursor(queries);
   const row = await queries
     .selectFrom('notice_cursor')
     .select('sequence')
@@ -75,8 +77,8 @@ export async function listStaleNews(
   queries: Queries,
   { staleAfterMs, limit }: { readonly staleAfterMs: number; readonly limit: number },
 ): Promise<StaleNews[]> {
-  // What nobody has looked at yet, as an agent that was registered a moment ago, has not gone stale.
-  const stale = sql<boolean>`(coalesce(s.watched and s.last_look_at is not null, false)
+  // What nobody has looked at yet, as an agent that was registered or enabled again a moment ago, has not gone stale.
+  const stale = sql<boolean>`(coalesce(s.watched and s.state <> 'unknown' and s.last_look_at is not null, false)
     and ${sourceIsStale(staleAfterMs)})`;
   const rows = await queries
     .selectFrom('package as p')

@@ -133,19 +133,40 @@ export async function reportRoot(
   `.execute(queries);
 }
 
-/** Notes which packages the daemons watch by themselves; what is noted already is not touched. */
+/**
+ * Notes which packages are watched by themselves: those of these environments and of every live daemon's, for daemons may
+ * watch different ones, and none speaks for the others. What is noted already is not touched.
+ */
 export async function markWatched(queries: Queries, environments: readonly string[]): Promise<void> {
   await sql`
     insert into source_status (agent_key, environment, watched)
     select p.agent_key, p.environment, wanted.watched
       from package p
       cross join lateral (
-        select p.enabled and p.listed and p.environment = any(${[...environments]}::text[]) as watched
+        select p.enabled and p.listed and (p.environment = any(${[...environments]}::text[])
+          or exists (select from daemon d where p.environment = any(d.environments) and ${isLive('d')})) as watched
       ) wanted
       left join source_status s on s.agent_key = p.agent_key and s.environment = p.environment
       where s.watched is distinct from wanted.watched
       order by p.agent_key, p.environment
     on conflict (agent_key, environment) do update set watched = excluded.watched
+  `.execute(queries);
+}
+
+/**
+ * Forgets how the last look ended where nobody looks any more, since the registry lists or enables the package no longer:
+ * what spoke against it then is nobody's to mend now. When it was last looked at, and with success, stays.
+ */
+export async function forgetUnlistedLooks(queries: Queries): Promise<void> {
+  await sql`
+    insert into source_status (agent_key, environment)
+    select s.agent_key, s.environment
+      from source_status s
+      join package p on p.agent_key = s.agent_key and p.environment = s.environment
+      where not (p.enabled and p.listed) and (s.state <> 'unknown' or s.outcome is not null)
+      order by s.agent_key collate "C", s.environment collate "C"
+    on conflict (agent_key, environment) do update set state = 'unknown', outcome = null, reason = null,
+      message = null, faults = '[]', since = null
   `.execute(queries);
 }
 

@@ -44,13 +44,18 @@ export function openWebhookReceiver(options: WebhookOptions): NoticeReceiver {
         'x-hub-signature-256': `sha256=${createHmac('sha256', options.secret).update(body).digest('hex')}`,
       };
       const deadlineMs = options.deadlineMs ?? usualDeadlineMs;
-      const deadline = AbortSignal.timeout(deadlineMs);
+      const deadline = new AbortController();
+      // One that keeps the process alive, as `AbortSignal.timeout` does not: whoever asked gets an answer.
+      const timer = setTimeout(() => deadline.abort(), deadlineMs);
       try {
-        const answer = await post(url, { headers, body, signal: AbortSignal.any([signal, deadline]) });
+        const answer = await post(url, { headers, body, signal: AbortSignal.any([signal, deadline.signal]) });
         return toAnswer(answer, now);
       } catch (error) {
         if (signal.aborted) return { kind: 'interrupted' };
-        return { kind: 'unreachable', why: whyUnreachable(error, deadline.aborted ? deadlineMs : null) };
+        const why = whyUnreachable(error, deadline.signal.aborted ? deadlineMs : null);
+        return { kind: 'unreachable', why };
+      } finally {
+        timer.unref(); // It still ends a body that has no end, and keeps nobody from leaving.
       }
     },
   };
@@ -62,7 +67,10 @@ interface Post {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with the head of the answer as soon as it is there; rejects where there is none. */
+/**
+ * Resolves with the head of the answer as soon as it is there; rejects where there is none, and at the latest when the
+ * signal is given, whatever the request does about it.
+ */
 function post(url: URL, { headers, body, signal }: Post): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestSecret : requestClear;
   return new Promise((resolve, reject) => {
@@ -71,9 +79,22 @@ function post(url: URL, { headers, body, signal }: Post): Promise<IncomingMessag
       letEnd(answer);
       resolve(answer);
     });
+    // A 101 nobody asked for: a connection handed over like this sends neither a response nor an error, nor ends itself.
+    asked.on('upgrade', (answer, socket) => {
+      socket.on('error', () => undefined); // The status has been read; how the rest goes is of no matter.
+      socket.destroy();
+      resolve(answer);
+    });
     asked.on('error', reject);
+    asked.on('close', () => reject(new NoAnswer()));
+    signal.addEventListener('abort', () => reject(new NoAnswer()), { once: true });
     asked.end(body);
   });
+}
+
+/** The connection ended before an answer, and nothing else says so. */
+class NoAnswer extends Error {
+  readonly code = 'ECONNRESET';
 }
 
 /** Lets a short body come to its end, and cuts off a long one; the deadline ends one that never ends. */

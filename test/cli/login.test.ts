@@ -58,6 +58,7 @@ describe('login', () => {
 
   it.each([
     [['--scope', 'everything'], 64, 'scopes must be some of knowledge:read'],
+    [['--name', '--scope'], 64, 'Expected a name; found an option.'],
     [['--agent', 'Bad Key'], 64, 'agents must be agent keys'],
     [['--environment', 'prod'], 1, 'No environment "prod"'],
   ])('with %j ends with %i and makes no link', async (options, code, words) => {

@@ -268,6 +268,14 @@ describe('plan with the database', () => {
     expect(body['message']).toContain('the package held: Of ');
   });
 
+  it('names the agent that may be meant, and the command that lists all', async () => {
+    await using place = await makeCliPlace(database);
+    await place.run('refresh', place.agentKey);
+    const { code, out } = await place.run('plan', `${place.agentKey}x`);
+    expect(code).toBe(1);
+    expect(out).toMatch(/Did you mean triage_\d+\? "npx agent-knowledge packages" lists them all\./);
+  });
+
   it('names --no-db where no database answers', async () => {
     await using place = await makeCliPlace(null, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     const { code, out, err } = await place.run('plan', place.agentKey, '--json');

@@ -28,6 +28,17 @@ describe('the program as a process', () => {
     expect(out).toContain('Usage: agent-knowledge');
   });
 
+  if (process.platform === 'linux')
+    it('says that its output could not be written, and ends with 1; a lost stderr changes no exit code', () => {
+      const run = (line: string) =>
+        spawnSync('sh', ['-c', line, process.execPath, entry], { cwd: tmpdir(), encoding: 'utf8' });
+      const full = run('"$0" "$1" --help >/dev/full');
+      expect(full.status).toBe(1);
+      expect(full.stderr).toMatch(/^agent-knowledge: The output could not be written: ENOSPC[^\n]*\n$/);
+      expect(run('"$0" "$1" nonsense 2>/dev/full').status).toBe(64);
+      expect(run('{ "$0" "$1" --help; echo "$?" >&2; } | true').stderr).toBe('0\n');
+    });
+
   it('ends with 64 for an unknown command', () => {
     const { code, out, err } = start(['nonsense']);
     expect({ code, out }).toEqual({ code: 64, out: '' });

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { paintColoured, paintPlain } from '../../src/cli/output/colour.ts';
 import { displayWidth } from '../../src/cli/output/printable.ts';
 import { formatEvent } from '../../src/main/screen-line.ts';
-import { findStart, markStart } from '../../src/main/start-mark.ts';
+import { findStart, findStartUrl, markStart } from '../../src/main/start-mark.ts';
 import { eventually, runToEnd } from '../support/processes.ts';
 import { runOnTerminal, screenOf } from '../support/terminal.ts';
 
@@ -40,7 +40,8 @@ describe('an event', () => {
 /** A process that marks a data folder as `start` does, and then does nothing. */
 const marking = `
   const { markStart } = await import(${JSON.stringify(new URL('../../src/main/start-mark.ts', import.meta.url).href)});
-  await markStart(process.argv[1]);
+  const mark = await markStart(process.argv[1]);
+  await mark.addUrl('http://127.0.0.1:4711');
   setInterval(() => undefined, 1000);
 `;
 
@@ -62,6 +63,16 @@ describe('a start', () => {
       (found) => found !== null,
     );
     expect(pid).toBe(start.pid);
+    await eventually(
+      () => findStartUrl(dataDir),
+      (found) => found === 'http://127.0.0.1:4711',
+    );
+    expect((await stat(join(dataDir, 'postgres.start'))).mode & 0o777).toBe(0o600);
+    // Another terminal, without the port that was given to the start, finds it all the same.
+    const found = await runToEnd(['login'], {
+      env: { AGENT_KNOWLEDGE_DATA_DIR: dataDir, AGENT_KNOWLEDGE_AUTH: 'off' },
+    });
+    expect(found.stdout).toBe('http://127.0.0.1:4711/graphql\n');
     // Its database is away, and whoever has started everything must not be told to start it.
     const { code, stderr } = await runToEnd(['packages'], { env: { AGENT_KNOWLEDGE_DATA_DIR: dataDir } });
     expect(code).toBe(1);
@@ -75,6 +86,7 @@ describe('a start', () => {
     start.kill('SIGKILL');
     await ended;
     expect(await findStart(dataDir)).toBeNull();
+    expect(await findStartUrl(dataDir)).toBeNull();
     const after = await runToEnd(['packages'], { env: { AGENT_KNOWLEDGE_DATA_DIR: dataDir } });
     expect(after.stderr).toContain('Run "npm start"');
     await writeFile(join(dataDir, 'postgres.start'), String(process.pid));

@@ -3,6 +3,7 @@ import { activateVersion } from '../../src/operations/activate-version.ts';
 import { holdPackage, releasePackage } from '../../src/operations/hold-package.ts';
 import { promoteVersion } from '../../src/operations/promote-version.ts';
 import { asOperator } from '../../src/main/runtime.ts';
+import { describeChange } from '../../src/main/describe-change.ts';
 import { describeLook } from '../../src/main/describe-look.ts';
 import { LookLines } from '../../src/main/look-lines.ts';
 import type { ScreenLine } from '../../src/main/screen-line.ts';
@@ -127,4 +128,21 @@ test('control: told by the look as well, a version would stand on the screen twi
   expect(
     [...twice, ...lines.map(({ text }) => text)].filter((text) => text.includes('v1 is active')),
   ).toHaveLength(2);
+});
+
+test('a reason and a name of several lines stay one line, and their control characters are shown (T54)', () => {
+  const change = {
+    sequence: 1n,
+    kind: 'HELD',
+    agentKey: 'triage',
+    environment: 'production',
+    knowledgeVersion: null,
+    activated: false,
+    actorRef: 'key:1',
+    actorName: 'anna\r\n12:34:56  ben',
+  } as unknown as Parameters<typeof describeChange>[0];
+  const hold = { reason: 'review\n12:34:56  other (production): v9 is active.\u001b[2J' } as never;
+  expect(describeChange(change, { hold, files: null, warnings: [] }).text).toBe(
+    'triage (production): held by anna 12:34:56  ben: review 12:34:56  other (production): v9 is active.\\u001b[2J',
+  );
 });

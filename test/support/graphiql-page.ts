@@ -1,4 +1,4 @@
-import type { Page } from 'puppeteer-core';
+import type { ElementHandle, Page } from 'puppeteer-core';
 import { eventually } from './processes.ts';
 
 /** The page with GraphiQL, as a person works with it. */
@@ -38,7 +38,7 @@ export async function driveGraphiql(page: Page): Promise<GraphiqlDriver> {
       const buttons = await page.$$('.graphiql-tab-button');
       for (const button of buttons) {
         if ((await button.evaluate((element) => element.textContent)) !== name) continue;
-        await button.evaluate((element) => (element as HTMLElement).click());
+        await clickSlowly(page, button);
         await eventually(
           () => textOf(page, 'operation'),
           (text) => text.includes(` ${name}(`),
@@ -82,6 +82,15 @@ export async function driveGraphiql(page: Page): Promise<GraphiqlDriver> {
       return text;
     },
   };
+}
+
+/** As a hand does it, which holds the button down for a moment. */
+async function clickSlowly(page: Page, element: ElementHandle): Promise<void> {
+  const { x, y } = await element.clickablePoint();
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await new Promise((resolve) => setTimeout(resolve, 90));
+  await page.mouse.up();
 }
 
 interface Editors {

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadSettings } from '../../config/settings.ts';
+import { judgeAnswer } from '../../src/core/notice-delivery.ts';
 import { openWebhookReceiver } from '../../src/webhook/webhook-receiver.ts';
 import { catcherSecret, NoticeCatcher, readNotice } from '../support/notice-catcher.ts';
 
@@ -24,6 +27,27 @@ const receiverAt = (url: string, secret = catcherSecret, deadlineMs = 30_000) =>
     clock: () => new Date(),
     deadlineMs,
   });
+/** Says these bytes to whoever connects, which no HTTP server would. */
+async function openRawServer(greet: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined); // The other side may leave as it likes.
+    socket.on('close', () => sockets.delete(socket));
+    socket.once('data', () => greet(socket));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    connections: () => sockets.size,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
 const send = (url = catcher.url, signal = never) => receiverAt(url).send({ id: 'msg_1', body }, signal);
 
 describe('a notice on its way', () => {
@@ -86,6 +110,42 @@ describe('a notice on its way', () => {
   test('hears when it may come again', async () => {
     catcher.answer = () => (response) => response.writeHead(429, { 'retry-after': '7' }).end();
     expect(await send()).toEqual({ kind: 'answered', status: 429, retryAfterSeconds: 7 });
+  });
+
+  test.each(['keeps', 'closes'])(
+    'takes a change of protocol that it did not ask for as an answer, from one that %s the connection',
+    async (does) => {
+      await using raw = await openRawServer((socket) => {
+        socket.write('HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+        if (does === 'closes') socket.end();
+      });
+      const answer = await send(raw.url);
+      expect(answer).toEqual({ kind: 'answered', status: 101, retryAfterSeconds: null });
+      expect(judgeAnswer(answer, { attempt: 1, host: 'x', retrySeconds: [5] })).toMatchObject({
+        next: 'again',
+        error: 'x answered 101.',
+      });
+      // Nothing of it stays: neither side holds the connection.
+      await expect.poll(raw.connections, { timeout: 20_000 }).toBe(0);
+    },
+  );
+
+  test.each([
+    ['closes at once', '', /^cut the connection/],
+    ['closes after it said that it goes on', 'HTTP/1.1 102 X\r\n\r\n', /^cut the connection/],
+    ['speaks another language', 'SSH-2.0-x\r\n', /HTTP|reached/],
+  ])('has no answer from one that %s', async (_, text, why) => {
+    await using raw = await openRawServer((socket) => socket.end(text));
+    expect(await send(raw.url)).toEqual({ kind: 'unreachable', why: expect.stringMatching(why) });
+  });
+
+  test.each([
+    ['half a head', 'HTTP/1.1 200 OK\r\n'],
+    ['that it goes on, and on', 'HTTP/1.1 102 X\r\n\r\n'],
+  ])('gives up at its deadline on a receiver that says %s', async (_, text) => {
+    await using raw = await openRawServer((socket) => socket.write(text));
+    const answer = await receiverAt(raw.url, catcherSecret, 300).send({ id: 'msg_1', body }, never);
+    expect(answer).toEqual({ kind: 'unreachable', why: 'did not answer within 0.3 s.' });
   });
 
   test('does not read an answer to its end that has none', async () => {

@@ -7,6 +7,7 @@
   const preflight = { 'x-graphql-preflight': '1' };
   /** @type {Settings} */
   let settings;
+  let hasEnded = false;
 
   /**
    * @typedef {{ query: string, variables: string }} Tab
@@ -15,6 +16,15 @@
    * @typedef {{ headers?: Record<string, string> }} Asking
    */
 
+  /** @type {Record<string, string>} */
+  const scopeWords = {
+    everything: 'do everything',
+    'knowledge:read': 'read',
+    'ai.knowledge.refresh': 'refresh',
+    'ai.knowledge.rollback': 'roll back',
+    'runs:write': 'record runs',
+  };
+
   start().catch((error) => showWait(`This did not work: ${messageOf(error)} Load the page again.`));
 
   async function start() {
@@ -22,21 +32,43 @@
     showWho();
     element('sign-out').addEventListener('click', () => void signOut());
     element('reload').addEventListener('click', () => location.reload());
+    keepClosed(dialogOf('ended'));
+    window.addEventListener('pointerdown', holdTabs, { capture: true });
     globals.monaco.editor.onDidCreateEditor(wrapLines);
+    forgetOthers();
+    const kept = keptTab();
     globals.YogaGraphiQL.renderYogaGraphiQL(element('graphiql'), {
       fetcher: ask,
       defaultTabs: settings.tabs,
       // A link must not put an operation before somebody who is signed in, nor an operation stand in an address.
-      initialQuery: undefined,
+      initialQuery: kept?.query,
       onEditQuery: () => undefined,
       onTabChange: globals.showTexts,
-      // GraphiQL takes the first tab's variables from here, unless it has kept tabs.
-      ...(sessionStorage.getItem('graphiql:tabState')
-        ? {}
-        : { initialVariables: settings.tabs[0]?.variables }),
+      // The open tab's; where no tab is kept, the first one's.
+      initialVariables: kept === null ? settings.tabs[0]?.variables : (kept.variables ?? undefined),
       storage: storage(),
       shouldPersistHeaders: false,
     });
+  }
+
+  /**
+   * GraphiQL moves a tab that is pressed, so that the click which follows may miss it: the press opens it.
+   * @param {PointerEvent} event
+   */
+  function holdTabs(event) {
+    const button = event.target instanceof Element ? event.target.closest('.graphiql-tab-button') : null;
+    if (!(button instanceof HTMLElement)) return;
+    event.stopImmediatePropagation();
+    if (event.button === 0) button.click();
+  }
+
+  /**
+   * A notice that Escape does not close; a browser insists where it is pressed twice.
+   * @param {HTMLDialogElement} dialog
+   */
+  function keepClosed(dialog) {
+    dialog.addEventListener('cancel', (event) => event.preventDefault());
+    dialog.addEventListener('close', () => dialog.showModal());
   }
 
   /** Asks what differs from session to session; shows how to come back where there is none any more. */
@@ -110,10 +142,15 @@
   /** Whether somebody has signed in anew in another window of this browser, whose session is ours now. */
   async function hasNewToken() {
     if (settings.csrfToken === null) return false;
-    const before = settings.csrfToken;
+    const before = settings;
     settings = await loadSettings();
     showWho();
-    return settings.csrfToken !== before;
+    if (settings.name !== before.name) {
+      // What stands here is somebody else's, and must not be run in the new one's name.
+      location.reload();
+      return false;
+    }
+    return settings.csrfToken !== before.csrfToken;
   }
 
   /** @returns {Record<string, string>} */
@@ -136,7 +173,6 @@
   async function signOut() {
     const response = await fetch('sign-out', { method: 'POST', headers: tokenHeader() });
     if (!response.ok && response.status !== 401) return alertOf(await refusalOf(response));
-    sessionStorage.clear();
     showEnded('You are signed out', 'To sign in again, run this where the server runs, and open the link:');
   }
 
@@ -153,12 +189,23 @@
     }
     const until = new Date(expiresAt);
     const time = until.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-    element('who').textContent = `${name ?? 'somebody'} · may do ${rights} · until ${time}`;
+    element('who').textContent = `${name ?? 'somebody'} · ${rightsInWords(rights)} · until ${time}`;
     // This clock may be wrong, and there may be a newer session by then: the server knows.
     setTimeout(checkSession, until.getTime() - Date.now());
   }
 
   /**
+   * What the server says of the rights, in plain words.
+   * @param {string} rights
+   */
+  function rightsInWords(rights) {
+    const [, scopes = '', bounds] = /^([^(]*?)(?: \((.*) only\))?$/.exec(rights) ?? [];
+    const may = scopes.split(', ').map((scope) => scopeWords[scope] ?? scope);
+    return `may ${may.join(', ')}${bounds === undefined ? '' : `, of ${bounds} alone`}`;
+  }
+
+  /**
+   * Ends what the page shows and keeps: whoever comes next must not read it.
    * @param {string} [title]
    * @param {string} [text]
    */
@@ -168,6 +215,14 @@
     if (title !== undefined) element('ended-title').textContent = title;
     if (text !== undefined) element('ended-text').textContent = text;
     element('sign-out').hidden = true;
+    hasEnded = true;
+    sessionStorage.clear();
+    element('who').textContent = '';
+    dialogOf('texts').close();
+    element('texts-list').replaceChildren();
+    element('read').hidden = true;
+    // Another element, as GraphiQL goes on writing into its own.
+    element('graphiql').replaceWith(Object.assign(document.createElement('main'), { id: 'graphiql' }));
     dialog.showModal();
   }
 
@@ -181,9 +236,34 @@
     element('who').textContent = text;
   }
 
-  /** @param {string} key */
+  /** What everything kept in the window begins with, so that no other session takes it for its own. */
+  function sessionKey() {
+    return `${JSON.stringify([settings.name, settings.rights, settings.expiresAt])} `;
+  }
+
+  /** Removes what other sessions have left in this window. */
+  function forgetOthers() {
+    for (const key of Object.keys(sessionStorage))
+      if (!key.startsWith(sessionKey())) sessionStorage.removeItem(key);
+  }
+
+  /**
+   * The tab that was open last in this window, null where none is kept that holds anything. GraphiQL opens an empty one
+   * beside those kept unless it is told which of them is open.
+   * @returns {Tab | null}
+   */
+  function keptTab() {
+    const state = JSON.parse(sessionStorage.getItem(`${sessionKey()}graphiql:tabState`) ?? 'null');
+    const tabs = (state?.tabs ?? []).filter((/** @type {Tab} */ { query }) => query?.trim());
+    const open = state?.tabs?.[state.activeTabIndex];
+    if (tabs.length > 0) return open?.query?.trim() ? open : tabs[0];
+    sessionStorage.clear();
+    return null;
+  }
+
+  /** @param {string} key @returns {[Storage, string]} */
   function placeOf(key) {
-    return key.endsWith(':theme') ? localStorage : sessionStorage;
+    return key.endsWith(':theme') ? [localStorage, key] : [sessionStorage, sessionKey() + key];
   }
 
   /**
@@ -193,11 +273,20 @@
   function storage() {
     return {
       /** @param {string} key */
-      getItem: (key) => placeOf(key).getItem(key),
+      getItem(key) {
+        const [place, name] = placeOf(key);
+        return place.getItem(name);
+      },
       /** @param {string} key @param {string} value */
-      setItem: (key, value) => placeOf(key).setItem(key, value),
+      setItem(key, value) {
+        const [place, name] = placeOf(key);
+        if (!hasEnded) place.setItem(name, value);
+      },
       /** @param {string} key */
-      removeItem: (key) => placeOf(key).removeItem(key),
+      removeItem(key) {
+        const [place, name] = placeOf(key);
+        place.removeItem(name);
+      },
       clear: () => sessionStorage.clear(),
       get length() {
         return sessionStorage.length;
