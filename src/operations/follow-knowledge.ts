@@ -14,7 +14,7 @@ export interface FollowRequest {
   readonly afterSequence?: number | null | undefined;
 }
 
-/** How far back a follower may go on, in events of the log: a page's worth of memory a second, not a history. */
+/** How far back a follower may go on, in events of the log: what bounds the work of catching up. `auditEvents` has all of it. */
 export const maxResumeEvents = 10_000;
 
 /** Streams that one key and one process keep open (T37). A person with `admin` is bounded by the process alone. */

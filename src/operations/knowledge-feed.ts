@@ -4,6 +4,7 @@ import { KnowledgeError } from '../core/errors.ts';
 import type { Caller } from '../core/permissions.ts';
 import { readChanges, readHead, type Change } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import { within } from '../store/within.ts';
 import { readEndedCredentials, unauthenticated } from './authenticate.ts';
 import { Follower } from './follower.ts';
 import { RecentChanges } from './recent-changes.ts';
@@ -128,7 +129,10 @@ export class KnowledgeFeed implements AsyncDisposable {
     if (kept !== null) return { changes: kept, upTo };
     try {
       const range = { after: cursor, upTo, limit: pageSize, agentKey, environment };
-      const changes = await this.#soon(this.#context.database.read((queries) => readChanges(queries, range)));
+      const changes = await within(
+        this.#context.database.read((queries) => readChanges(queries, range)),
+        this.#times.answerMs,
+      );
       return { changes, upTo: changes.length < pageSize ? upTo : (changes.at(-1)?.sequence ?? upTo) };
     } catch (error) {
       if (!isPassing(error)) throw error;
@@ -148,7 +152,9 @@ export class KnowledgeFeed implements AsyncDisposable {
   }
 
   async #begin(): Promise<AsyncDisposable> {
-    this.#recent = new RecentChanges(await this.#soon(this.#context.database.read(readHead)));
+    this.#recent = new RecentChanges(
+      await within(this.#context.database.read(readHead), this.#times.answerMs),
+    );
     const closing = new AbortController();
     let hinted = new AbortController();
     const listener = this.#openListener(() => hinted.abort());
@@ -187,7 +193,7 @@ export class KnowledgeFeed implements AsyncDisposable {
 
   /** Takes over what is new in the log; answers whether anything is, be it about a package or not. */
   async #catchUp(): Promise<boolean> {
-    const head = await this.#soon(this.#context.database.read(readHead));
+    const head = await within(this.#context.database.read(readHead), this.#times.answerMs);
     const known = this.#recent.head;
     if (head === known) return false;
     if (head < known) {
@@ -197,7 +203,10 @@ export class KnowledgeFeed implements AsyncDisposable {
     }
     const limit = RecentChanges.most;
     const range = { after: known, upTo: head, agentKey: null, environment: null, limit };
-    const changes = await this.#soon(this.#context.database.read((queries) => readChanges(queries, range)));
+    const changes = await within(
+      this.#context.database.read((queries) => readChanges(queries, range)),
+      this.#times.answerMs,
+    );
     if (changes.length < limit) this.#recent.add(changes, head);
     else this.#recent = new RecentChanges(head);
     for (const follower of this.#followers) follower.wake();
@@ -205,22 +214,10 @@ export class KnowledgeFeed implements AsyncDisposable {
   }
 
   async #endCredentials(): Promise<void> {
-    const ended = new Set(await this.#soon(readEndedCredentials(this.#context, this.callers)));
+    const ended = new Set(
+      await within(readEndedCredentials(this.#context, this.callers), this.#times.answerMs),
+    );
     for (const follower of this.#followers) if (ended.has(follower.caller)) follower.end(unauthenticated());
-  }
-
-  /** An answer in time, or `UNAVAILABLE`: the next question goes over another connection. */
-  async #soon<T>(answer: Promise<T>): Promise<T> {
-    const timer = new AbortController();
-    const late = sleep(this.#times.answerMs, undefined, { signal: timer.signal }).then(() => {
-      throw new KnowledgeError('UNAVAILABLE', 'The database does not answer now. Ask again in a moment.');
-    });
-    try {
-      return await Promise.race([answer, late]);
-    } finally {
-      timer.abort();
-      for (const other of [answer, late]) other.catch(() => undefined);
-    }
   }
 
   #endAll(reason: unknown): void {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startupOptions } from './pool.ts';
 import { roles } from './roles.ts';
+import { within } from './within.ts';
 
 /** Milliseconds between two proofs that the connection still hears, and how long one may take. */
 const defaultTimes = { heartbeatMs: 2000, answerMs: 1000, leastPauseMs: 100, mostPauseMs: 5000 };
@@ -101,20 +102,4 @@ function drop(client: Client): void {
   (
     client as Client & { readonly connection: { readonly stream: { destroy(): void } } }
   ).connection.stream.destroy();
-}
-
-/** Waits so long at most, and no longer than until the signal. */
-async function within<T>(work: Promise<T>, milliseconds: number, signal: AbortSignal): Promise<T> {
-  const done = new AbortController();
-  const late = sleep(milliseconds, undefined, { signal: AbortSignal.any([done.signal, signal]) }).then(() => {
-    throw new Error(`The server did not answer within ${milliseconds} ms.`);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    done.abort();
-    // Whichever of them comes later has nobody who waits for it.
-    late.catch(() => undefined);
-    work.catch(() => undefined);
-  }
 }

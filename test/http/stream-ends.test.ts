@@ -5,35 +5,21 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamLimits } from '../../src/operations/follow-knowledge.ts';
 import { withdrawKey } from '../../src/operations/manage-keys.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openStream, readEvents, type StreamRequest } from '../support/event-stream.ts';
+import { readEvents } from '../support/event-stream.ts';
 import { makeKey, startTestServer, type TestServer } from '../support/http.ts';
-import { growLog, loadVersion } from '../support/knowledge.ts';
+import { growLog } from '../support/knowledge.ts';
 import { eventually } from '../support/processes.ts';
+import { openStreamPlace, type StreamPlace } from '../support/stream-place.ts';
 
 const long = process.env['AGENT_KNOWLEDGE_TEST_LONG'] === '1';
 
-let database: TestDatabase;
-let server: TestServer;
-let other: TestServer;
-
+let place: StreamPlace;
+let { database, other, load, stream } = {} as StreamPlace;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await startTestServer(database);
-  other = await startTestServer(database);
+  place = await openStreamPlace();
+  ({ database, other, load, stream } = place);
 });
-afterAll(async () => {
-  await other[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
-
-const load = (agentKey: string, text: string, environment = 'production') =>
-  loadVersion(database, { agentKey, environment, files: { 'a.md': text } });
-
-function stream(variables: Record<string, unknown>, request: Partial<StreamRequest> = {}) {
-  return openStream({ url: server.url, key: server.key, variables, ...request });
-}
+afterAll(() => place[Symbol.asyncDispose]());
 
 async function connectionsOf(name: string): Promise<number> {
   const { rowCount } = await database.asSuperuser((client) =>

@@ -4,33 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { activateVersion } from '../../src/operations/activate-version.ts';
 import { maxResumeEvents } from '../../src/operations/follow-knowledge.ts';
 import { releasePackage } from '../../src/operations/hold-package.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openStream, packageChanged, type Change, type StreamRequest } from '../support/event-stream.ts';
-import { makeKey, startTestServer, type TestServer } from '../support/http.ts';
-import { growLog, loadVersion } from '../support/knowledge.ts';
+import { packageChanged, type Change } from '../support/event-stream.ts';
+import { makeKey } from '../support/http.ts';
+import { growLog } from '../support/knowledge.ts';
 import { eventually } from '../support/processes.ts';
+import { openStreamPlace, type StreamPlace } from '../support/stream-place.ts';
 
-let database: TestDatabase;
-let server: TestServer;
-let other: TestServer;
-
+let place: StreamPlace;
+let { database, server, other, load, stream } = {} as StreamPlace;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await startTestServer(database);
-  other = await startTestServer(database);
+  place = await openStreamPlace();
+  ({ database, server, other, load, stream } = place);
 });
-afterAll(async () => {
-  await other[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
-
-const load = (agentKey: string, text: string, environment = 'production') =>
-  loadVersion(database, { agentKey, environment, files: { 'a.md': text } });
-
-function stream(variables: Record<string, unknown>, request: Partial<StreamRequest> = {}) {
-  return openStream({ url: server.url, key: server.key, variables, ...request });
-}
+afterAll(() => place[Symbol.asyncDispose]());
 
 async function headOfLog(): Promise<number> {
   const { rows } = await database.asSuperuser((client) =>

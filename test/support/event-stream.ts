@@ -1,3 +1,5 @@
+import type { StreamedChange } from './history/stream-record.ts';
+
 /** One event of a stream as its lines say it; a block of comments and ids alone has neither name nor data. */
 export interface StreamEvent {
   readonly id: string | null;
@@ -11,24 +13,14 @@ export interface OpenStream extends AsyncDisposable {
   /** The next event with a name; throws when the stream ends before. */
   next(): Promise<StreamEvent>;
   /** The changes of the next `count` events. */
-  take(count: number): Promise<Change[]>;
+  take(count: number): Promise<StreamedChange[]>;
   /** Everything until the server ends the stream, signs of life left out. */
   rest(): Promise<StreamEvent[]>;
   /** The last id that was seen, as a browser keeps it. */
   readonly lastEventId: string | null;
 }
 
-export interface Change {
-  readonly kind: string;
-  readonly agentKey: string;
-  readonly environment: string;
-  readonly knowledgeVersion: string | null;
-  readonly checksum: string | null;
-  readonly activated: boolean;
-  readonly generation: number;
-  readonly sequence: number;
-  readonly at: string;
-}
+export type { StreamedChange as Change };
 
 export const packageChanged = `subscription ($agentKey: String, $environment: String, $afterSequence: Int) {
   packageChanged(agentKey: $agentKey, environment: $environment, afterSequence: $afterSequence) {
@@ -80,7 +72,7 @@ export async function openStream(request: StreamRequest): Promise<OpenStream> {
     response,
     next,
     async take(count) {
-      const changes: Change[] = [];
+      const changes: StreamedChange[] = [];
       while (changes.length < count) changes.push(changeOf(await next()));
       return changes;
     },
@@ -98,8 +90,8 @@ export async function openStream(request: StreamRequest): Promise<OpenStream> {
   };
 }
 
-export function changeOf({ data }: StreamEvent): Change {
-  const change = data?.data?.packageChanged as Change | undefined;
+export function changeOf({ data }: StreamEvent): StreamedChange {
+  const change = data?.data?.packageChanged as StreamedChange | undefined;
   if (!change) throw new Error(`Expected a change, found ${JSON.stringify(data)}.`);
   return change;
 }
