@@ -7,9 +7,9 @@ import type { RegistryInForce } from '../src/operations/accept-registry.ts';
 import type { Context } from '../src/operations/context.ts';
 import { beatDaemon, leaveDaemon } from '../src/operations/looker.ts';
 import type { Looker } from '../src/operations/refresh-knowledge.ts';
+import type { RegistryFile } from '../src/source/registry-file.ts';
 import type { Source } from '../src/source/source.ts';
 import type { Clock } from './clock.ts';
-import { LocalHints, type LocalHintsOptions } from './hints/local-hints.ts';
 import { LookerPool } from './looker-pool.ts';
 import type { LookReporter } from './look-steps.ts';
 import { Pause, sleepUntil } from './pause.ts';
@@ -17,6 +17,7 @@ import { RegistryKeeper } from './registry-keeper.ts';
 import { describeRegistry, tellRegistry } from './registry-news.ts';
 import { resyncAll } from './resync.ts';
 import { RootWatch } from './root-watch.ts';
+import type { SourceHints, WatchedSource } from './watched-source.ts';
 
 export interface DaemonOptions {
   readonly context: Context;
@@ -28,14 +29,8 @@ export interface DaemonOptions {
   readonly watchEnvironments: readonly string[];
   readonly settleTimes: (environment: string) => SettleTimes;
   readonly resyncSeconds: number;
-  readonly registry: {
-    readonly path: string;
-    readonly read: () => Promise<Uint8Array | null>;
-  };
-  readonly local: Pick<
-    LocalHintsOptions,
-    'root' | 'sweepMs' | 'watchMode' | 'statPrint' | 'openWatcher' | 'readFileSystemType'
-  >;
+  readonly registry: RegistryFile;
+  readonly watched: WatchedSource;
   readonly onLook: LookReporter;
   /** One line for whoever watches a terminal: an alarm, its end, a registry that has taken effect. */
   readonly onAlarm?: (text: string) => void;
@@ -61,7 +56,7 @@ export class Daemon implements AsyncDisposable {
   readonly #options: DaemonOptions;
   readonly #registry: RegistryKeeper;
   readonly #pool: LookerPool;
-  readonly #hints: LocalHints;
+  readonly #hints: SourceHints;
   readonly #root: RootWatch;
   readonly #stop = new AbortController();
   /** The registry as it was last told of: looks may be asked for while one is under way, and share its result. */
@@ -83,7 +78,7 @@ export class Daemon implements AsyncDisposable {
       watchEnvironments,
       looker,
       read: options.registry.read,
-      print: () => options.local.statPrint(options.registry.path),
+      print: options.registry.print,
       announce: () => this.#beat(),
     });
     this.#root = new RootWatch({
@@ -93,11 +88,10 @@ export class Daemon implements AsyncDisposable {
       onReturned: () => this.#onRootReturned(),
     });
     this.#pool = new LookerPool({ ...options, registry: this.#registry, root: this.#root.guard });
-    this.#hints = new LocalHints({
-      ...options.local,
+    this.#hints = options.watched.openHints({
+      context,
       registryPath: options.registry.path,
       clock,
-      timeOfDay: () => context.clock().getTime(),
       logger: options.logger,
       onFiles: (event) => this.#pool.hintAt(event),
       onRegistry: () => this.#lookAtRegistry(),
@@ -117,7 +111,11 @@ export class Daemon implements AsyncDisposable {
     daemon.#watch();
     daemon.#hintAll('start');
     await options.context.queue.work(
-      { refresh: async (name) => daemon.#pool.hint(name, 'request'), resync: () => daemon.#resync() },
+      {
+        refresh: async (name) => daemon.#pool.hint(name, 'request'),
+        resync: () => daemon.#resync(),
+        poll: async () => daemon.#hints.wake(),
+      },
       2,
     );
     const { signal } = daemon.#stop;

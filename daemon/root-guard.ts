@@ -37,6 +37,8 @@ export interface RootGate {
 export interface RootGuardOptions {
   /** The root as the settings name it. */
   readonly path: string;
+  /** Milliseconds from one observation to the next while all is well. */
+  readonly everyMs: number;
   readonly see: () => Promise<RootSight>;
   readonly clock: Clock;
   readonly onChange: (change: RootChange) => void;
@@ -44,8 +46,8 @@ export interface RootGuardOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Time from one observation to the next. */
-const everyMs = 1000;
+/** Milliseconds from one observation to the next at most while the root is not well. */
+const unwellMs = 5000;
 
 /** Of the time, at most a tenth goes into observing, however many files there are. */
 const restFactor = 9;
@@ -140,7 +142,9 @@ export class RootGuard implements RootGate {
   }
 
   #pauseMs(): number {
-    const usual = Math.max(everyMs, restFactor * this.#tookMs);
+    const { everyMs } = this.#options;
+    const wanted = this.state === 'ok' ? everyMs : Math.min(everyMs, unwellMs);
+    const usual = Math.max(wanted, restFactor * this.#tookMs);
     if (this.#memory?.state !== 'suspect') return usual;
     return Math.min(usual, this.#memory.lookAgainAt - this.#options.clock.now());
   }

@@ -2,10 +2,10 @@ import { messageOf } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { Context } from '../src/operations/context.ts';
 import type { Looker } from '../src/operations/refresh-knowledge.ts';
-import { seeRoot } from '../src/source/root-sight.ts';
 import type { Clock } from './clock.ts';
 import { RootGuard, type RootChange } from './root-guard.ts';
 import { RootNews } from './root-news.ts';
+import type { WatchedSource } from './watched-source.ts';
 
 export interface RootWatchOptions {
   readonly context: Context;
@@ -14,7 +14,7 @@ export interface RootWatchOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly watchEnvironments: readonly string[];
-  readonly local: { readonly root: string };
+  readonly watched: Pick<WatchedSource, 'root'>;
   readonly onAlarm?: (text: string) => void;
   /** The required files of every enabled agent, named from the root. */
   readonly required: () => Iterable<string>;
@@ -24,7 +24,7 @@ export interface RootWatchOptions {
   readonly onReturned: () => void;
 }
 
-/** Watches a local root and tells what becomes of it. */
+/** Watches the source's root and tells what becomes of it. */
 export class RootWatch {
   readonly guard: RootGuard;
   readonly #options: RootWatchOptions;
@@ -32,15 +32,16 @@ export class RootWatch {
 
   constructor(options: RootWatchOptions) {
     this.#options = options;
-    const { looker, identity, local, clock, logger, onAlarm = () => undefined } = options;
+    const { looker, identity, watched, clock, logger, onAlarm = () => undefined } = options;
     this.guard = new RootGuard({
-      path: local.root,
-      see: () => seeRoot(local.root, options.required()),
+      path: watched.root.path,
+      everyMs: watched.root.everyMs,
+      see: () => watched.root.see(options.required()),
       clock,
       onChange: (change) => this.#onChange(change),
       onError: (error) => logger.error(`the root could not be observed: ${messageOf(error)}`),
     });
-    const teller = { looker, root: local.root, host: identity.host };
+    const teller = { looker, root: watched.root.path, host: identity.host };
     this.#news = new RootNews({ ...options, teller, onLine: onAlarm });
   }
 

@@ -1,11 +1,9 @@
 import { messageOf } from '../../src/core/errors.ts';
 import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import pLimit from 'p-limit';
-import type { FolderEvent } from '../../src/core/folder-event.ts';
-import type { Logger } from '../../src/core/logger.ts';
 import { readFileSystemType, type FileSystemType } from '../../src/source/file-system-type.ts';
-import type { Clock } from '../clock.ts';
 import { Pause, sleepUntil } from '../pause.ts';
+import type { HintListener, SourceHints } from '../watched-source.ts';
 import { deafReason, Deafness } from './deafness.ts';
 import { EventStorm } from './event-storm.ts';
 import { watchForLateness } from './late-timer.ts';
@@ -15,22 +13,13 @@ import { Sweep, sweepPauseMs, type Swept } from './sweep.ts';
 import { findWatchTargets, isBehindLink, isInside } from './watch-targets.ts';
 import { whyNoEvents, type WatchMode } from './why-no-events.ts';
 
-export interface LocalHintsOptions {
+export interface LocalHintsOptions extends Omit<HintListener, 'context'> {
   readonly root: string;
-  readonly registryPath: string;
   readonly sweepMs: number;
   readonly watchMode: WatchMode;
   readonly statPrint: (path: string) => Promise<string>;
-  readonly clock: Clock;
   /** Milliseconds of the time of day. */
   readonly timeOfDay: () => number;
-  readonly logger: Logger;
-  /** Something happened in this folder, named from the root; `.` is the root itself. */
-  readonly onFiles: (event: FolderEvent) => void;
-  readonly onRegistry: () => Promise<void>;
-  /** Anything may have happened, for this reason. */
-  readonly onEverything: (reason: string) => void;
-  readonly onCondition: () => void;
   /** The edges, which a test may take hold of. */
   readonly openWatcher?: OpenWatcher;
   readonly readFileSystemType?: (path: string) => Promise<FileSystemType>;
@@ -40,7 +29,7 @@ export interface LocalHintsOptions {
  * The two quick nets over a local folder: events of a watcher, and a stat sweep that makes up for lost ones. Each knows
  * of the other: what the sweep finds tells whether the watcher is deaf, and while it fails the sweep is quicker.
  */
-export class LocalHints {
+export class LocalHints implements SourceHints {
   readonly #options: LocalHintsOptions;
   readonly #watcher: LocalWatcher;
   readonly #sweep: Sweep;
@@ -79,9 +68,12 @@ export class LocalHints {
     });
   }
 
-  get condition(): WatcherCondition {
-    return this.#watcher.condition;
+  get condition(): SourceHints['condition'] & WatcherCondition {
+    return { ...this.#watcher.condition, drive: null };
   }
+
+  /** Nobody outside knows more of a folder than the system does. */
+  wake(): void {}
 
   /** Watches these files, named from the root, and the registry. */
   watch(files: readonly string[]): void {

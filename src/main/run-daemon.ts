@@ -5,11 +5,12 @@ import { Daemon } from '../../daemon/daemon.ts';
 import { systemClock } from '../../daemon/clock.ts';
 import { NoticeKeeper } from '../../daemon/notice-keeper.ts';
 import { Pause } from '../../daemon/pause.ts';
+import { watchFolder } from '../../daemon/watch-folder.ts';
 import { settleTimes } from '../core/settle-window.ts';
 import { makeLooker } from '../operations/looker.ts';
 import { beginNotices } from '../operations/queue-notices.ts';
 import { openLocalSource } from '../source/local-source.ts';
-import { readRegistryFile, statPrint } from '../source/registry-file.ts';
+import { registryFileAt, statPrint } from '../source/registry-file.ts';
 import { describeLook } from './describe-look.ts';
 import { LookLines } from './look-lines.ts';
 import { endInTime, endOnUnawaitedErrors, tellParent, untilAskedToStop } from './lifetime.ts';
@@ -48,13 +49,13 @@ export async function runDaemon(settings: Settings): Promise<void> {
     watchEnvironments: settings.watchEnvironments,
     settleTimes: (environment) => settleTimes[settings.settle[environment] ?? 'settled'],
     resyncSeconds: settings.resyncSeconds,
-    registry: { path: settings.registryPath, read: () => readRegistryFile(settings.registryPath) },
-    local: {
+    registry: registryFileAt(settings.registryPath),
+    watched: watchFolder({
       root: settings.localPath,
       sweepMs: settings.sweepMs,
       watchMode: settings.watchMode,
       statPrint,
-    },
+    }),
     onLook: ({ agentKey, environment, trigger, result }) => {
       const told = lines.lineOf(agentKey, environment, result);
       if (told !== null) tellParent({ type: 'line', ...told });

@@ -42,3 +42,16 @@ export async function statPrint(path: string): Promise<string> {
 function printOf(found: BigIntStats): string {
   return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(':');
 }
+
+/** A registry's file for whoever keeps an eye on it. */
+export interface RegistryFile {
+  readonly path: string;
+  /** Its bytes; null where there is no such file. */
+  readonly read: () => Promise<Uint8Array | null>;
+  /** A text that changes when the file does, cheaply. */
+  readonly print: () => Promise<string>;
+}
+
+export function registryFileAt(path: string): RegistryFile {
+  return { path, read: () => readRegistryFile(path), print: () => statPrint(path) };
+}

@@ -32,6 +32,7 @@ export async function beat(queries: Queries, daemon: DaemonRow): Promise<void> {
     watcher_state: condition.watcher,
     watcher_message: condition.watcherMessage,
     registry_offered: condition.registryOffered,
+    drive: condition.drive === null ? null : (JSON.stringify(condition.drive) as never),
   };
   await queries
     .insertInto('daemon')
@@ -87,6 +88,7 @@ export async function listLiveDaemons(queries: Queries): Promise<LiveDaemon[]> {
       watcher: row.watcher_state as WatcherState,
       watcherMessage: row.watcher_message,
       registryOffered: row.registry_offered,
+      drive: row.drive,
     },
     startedAt: row.started_at,
     beatAt: row.beat_at,

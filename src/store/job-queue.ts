@@ -18,6 +18,8 @@ export interface QueueHandlers {
   readonly refresh: (name: PackageName) => Promise<void>;
   /** The cluster's timer: look at everything. */
   readonly resync: () => Promise<void>;
+  /** Somebody outside knows of a change in the source: ask it what has changed. */
+  readonly poll: () => Promise<void>;
 }
 
 /** A runner of the queue's library, and whatever takes its place. */
@@ -77,6 +79,11 @@ export class JobQueue implements AsyncDisposable {
     await this.#ask(() => this.#pool.query(scheduleResync, [afterSeconds]));
   }
 
+  /** Has a daemon ask its source what has changed; any number of calls until one does mean one. */
+  async requestPoll(): Promise<void> {
+    await this.#add('poll', {}, { jobKey: 'poll', priority: 0 });
+  }
+
   /** Has the daemons go for these notices; what is asked for twice is done once. */
   async requestNotices(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
@@ -97,6 +104,7 @@ export class JobQueue implements AsyncDisposable {
         reach('before job completion');
       },
       resync: async () => handlers.resync(),
+      poll: async () => handlers.poll(),
     });
   }
 

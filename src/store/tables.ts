@@ -7,6 +7,9 @@ import {
   NoticeCursor,
   RefreshAttempt,
   SourceStatus,
+  DriveCursor,
+  DriveItem,
+  DriveSubscription,
   StaleTold,
 } from './working-tables.ts';
 
@@ -215,5 +218,8 @@ export const tables = [
   IdempotencyKey,
   NoticeCursor,
   Notice,
+  DriveCursor,
+  DriveItem,
+  DriveSubscription,
   StaleTold,
 ] as const;

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { DriveCondition } from '../core/daemon-condition.ts';
 import type { Finding } from '../core/finding.ts';
 
 /*
@@ -64,6 +65,7 @@ export const Daemon = defineEntity({
     watcher_state: p.text(),
     watcher_message: p.text().nullable(),
     registry_offered: p.text().nullable(),
+    drive: p.json<DriveCondition>().nullable(),
     started_at: p.datetime().default('now'),
     beat_at: p.datetime().default('now'),
   },
@@ -115,5 +117,50 @@ export const StaleTold = defineEntity({
     agent_key: p.text().primary(),
     environment: p.text().primary(),
     told_at: p.datetime().default('now'),
+  },
+});
+
+export const DriveItem = defineEntity({
+  name: 'DriveItem',
+  tableName: 'drive_item',
+  properties: {
+    drive_id: p.text().primary(),
+    path: p.text().primary(),
+    item_id: p.text(),
+    e_tag: p.text().nullable(),
+    c_tag: p.text().nullable(),
+    size_bytes: p.bigint('number'),
+    quick_xor_hash: p.text().nullable(),
+    modified_at: p.text().nullable(),
+    checksum: p.text(),
+    unverified: p.boolean(),
+    captured_at: p.datetime().default('now'),
+  },
+});
+
+export const DriveCursor = defineEntity({
+  name: 'DriveCursor',
+  tableName: 'drive_cursor',
+  properties: {
+    drive_id: p.text().primary(),
+    link: p.text(),
+    made_with: p.text(),
+    moved_at: p.datetime().default('now'),
+  },
+});
+
+export const DriveSubscription = defineEntity({
+  name: 'DriveSubscription',
+  tableName: 'drive_subscription',
+  properties: {
+    drive_id: p.text().primary(),
+    subscription_id: p.text().nullable(),
+    notification_url: p.text(),
+    client_state_hash: p.text(),
+    expires_at: stamp(),
+    renew_at: stamp(),
+    keeper: p.text().nullable(),
+    kept_until: stamp(),
+    notified_at: stamp(),
   },
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Daemon } from '../../daemon/daemon.ts';
+import { watchFolder } from '../../daemon/watch-folder.ts';
 import { systemClock } from '../../daemon/clock.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { settleTimes } from '../../src/core/settle-window.ts';
@@ -12,7 +13,7 @@ import { readAuditLog } from '../../src/operations/read-audit-log.ts';
 import { readPackage } from '../../src/operations/read-knowledge.ts';
 import { requestRefresh } from '../../src/operations/request-refresh.ts';
 import { openLocalSource } from '../../src/source/local-source.ts';
-import { readRegistryFile, statPrint } from '../../src/source/registry-file.ts';
+import { registryFileAt, statPrint } from '../../src/source/registry-file.ts';
 import { JobQueue } from '../../src/store/job-queue.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { recordingLogger } from '../support/graphql.ts';
@@ -86,13 +87,13 @@ async function startDaemon(
     watchEnvironments: ['production'],
     settleTimes: () => settleTimes.fast,
     resyncSeconds: change.resyncSeconds ?? 3600,
-    registry: { path: registryPath(), read: () => readRegistryFile(registryPath()) },
-    local: {
+    registry: registryFileAt(registryPath()),
+    watched: watchFolder({
       root: join(folder, 'knowledge'),
       sweepMs: change.sweepMs ?? 3_600_000,
       watchMode: (change.watcher ?? true) ? 'native' : 'sweep',
       statPrint,
-    },
+    }),
     onLook: () => undefined,
   });
   return stack.use(daemon);

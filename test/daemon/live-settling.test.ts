@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../daemon/clock.ts';
 import { LocalHints } from '../../daemon/hints/local-hints.ts';
+import { watchFolder } from '../../daemon/watch-folder.ts';
 import { settleTimes } from '../../src/core/settle-window.ts';
 import { requestRefresh } from '../../src/operations/request-refresh.ts';
 import { openLocalSource } from '../../src/source/local-source.ts';
@@ -37,14 +38,14 @@ test('a clock a day back, times put back and edits of the same size: hashes deci
   let dayMs = 0;
   const clock = () => new Date(Date.now() - dayMs);
   // Neither events nor the sweep see anything: the full hash alone is left.
-  const local = {
+  const watched = watchFolder({
     root: scene.root,
     sweepMs: hour * 1000,
     watchMode: 'sweep',
     statPrint: async () => 'same',
-  } as const;
+  });
   const context = { ...scene.database.context(), clock };
-  await scene.startDaemon({ local, context });
+  await scene.startDaemon({ watched, context });
   const file = join(scene.root, 'a.md');
   const texts = ['# one\n', '# two\n'] as const;
   const edit = async (text: string) => {
@@ -70,8 +71,8 @@ test('a clock a day back, times put back and edits of the same size: hashes deci
 test('a named pipe and a reader that never returns keep no other agent waiting (live test 9)', async () => {
   const scene = await open({ alpha: ['alpha/a.md', 'alpha/b.md'], beta: ['beta.md'] });
   const source = stack.use(openLocalSource({ root: scene.root }));
-  const local = { root: scene.root, sweepMs: hour * 1000, watchMode: 'sweep', statPrint } as const;
-  await scene.startDaemon({ source, local, resyncSeconds: hour });
+  const watched = watchFolder({ root: scene.root, sweepMs: hour * 1000, watchMode: 'sweep', statPrint });
+  await scene.startDaemon({ source, watched, resyncSeconds: hour });
   await unlink(join(scene.root, 'alpha/a.md'));
   await promisify(execFile)('mkfifo', [join(scene.root, 'alpha/a.md')]);
   const ask = (agentKey: string) => requestRefresh(scene.database.context(), { agentKey });

@@ -22,6 +22,7 @@ async function scene() {
   };
   const guard = new RootGuard({
     path: '/knowledge',
+    everyMs: 1000,
     clock,
     see: () => {
       world.looks.push(clock.now());

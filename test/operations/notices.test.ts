@@ -235,7 +235,7 @@ describe('a notice', () => {
       );
       await using looks = await JobQueue.open(database.applicationUrl);
       const refresh = async ({ agentKey }: { agentKey: string }) => void looked.push(agentKey);
-      await looks.work({ refresh, resync: async () => undefined }, 2);
+      await looks.work({ refresh, resync: async () => undefined, poll: async () => undefined }, 2);
       for (const agentKey of ['a', 'b', 'c'])
         await database.queue.requestRefresh({ agentKey, environment: 'production' });
       await eventually(

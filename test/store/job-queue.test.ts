@@ -22,6 +22,7 @@ test('goes on taking jobs after its connections were cut while a job was ending 
       if (agentKey.startsWith('cut')) await cut();
     },
     resync: async () => undefined,
+    poll: async () => undefined,
   };
   await queue.work(handlers, 1);
   for (let round = 0; round < 3; round += 1) {

@@ -21,7 +21,7 @@ export function heartbeatOf(looker: Looker, condition: Partial<DaemonCondition> 
     resyncSeconds: 30,
     host: 'nowhere',
     processId: 0,
-    condition: { ...healthy, registryOffered: null, ...condition },
+    condition: { ...healthy, registryOffered: null, drive: null, ...condition },
     held: [],
   };
 }

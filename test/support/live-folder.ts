@@ -2,12 +2,13 @@ import { mkdir, mkdtemp, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../daemon/clock.ts';
-import { Daemon, type DaemonOptions } from '../../daemon/daemon.ts';
+import { Daemon } from '../../daemon/daemon.ts';
+import { watchFolder, type WatchFolderOptions } from '../../daemon/watch-folder.ts';
 import { settleTimes } from '../../src/core/settle-window.ts';
 import { makeLooker } from '../../src/operations/looker.ts';
 import { readPackage } from '../../src/operations/read-knowledge.ts';
 import { openLocalSource } from '../../src/source/local-source.ts';
-import { readRegistryFile, statPrint } from '../../src/source/registry-file.ts';
+import { registryFileAt, statPrint } from '../../src/source/registry-file.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { recordingLogger, type LogLine } from './graphql.ts';
 
@@ -26,7 +27,7 @@ export interface LiveFolder extends AsyncDisposable {
 export async function liveFolder(options: {
   readonly agents: readonly string[];
   readonly settle?: 'fast' | 'settled';
-  readonly local: Omit<DaemonOptions['local'], 'root' | 'statPrint' | 'sweepMs'> & {
+  readonly local: Omit<WatchFolderOptions, 'root' | 'statPrint' | 'sweepMs'> & {
     readonly sweepMs?: number;
   };
 }): Promise<LiveFolder> {
@@ -54,8 +55,8 @@ export async function liveFolder(options: {
       watchEnvironments: ['production'],
       settleTimes: () => settleTimes[options.settle ?? 'fast'],
       resyncSeconds: 3600,
-      registry: { path: registryPath, read: () => readRegistryFile(registryPath) },
-      local: { sweepMs: 3_600_000, ...options.local, root, statPrint },
+      registry: registryFileAt(registryPath),
+      watched: watchFolder({ sweepMs: 3_600_000, ...options.local, root, statPrint }),
       onLook: () => undefined,
     }),
   );

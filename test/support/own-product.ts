@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { loadSettings, type Settings } from '../../config/settings.ts';
 import { systemClock } from '../../daemon/clock.ts';
 import { Daemon } from '../../daemon/daemon.ts';
+import { watchFolder } from '../../daemon/watch-folder.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { settleTimes } from '../../src/core/settle-window.ts';
 import { startHttpServer } from '../../src/http/server.ts';
 import { asLocal, openContext } from '../../src/main/runtime.ts';
 import { makeLooker } from '../../src/operations/looker.ts';
 import { openLocalSource } from '../../src/source/local-source.ts';
-import { readRegistryFile, statPrint } from '../../src/source/registry-file.ts';
+import { registryFileAt, statPrint } from '../../src/source/registry-file.ts';
 import type { RoomLimits } from '../../src/store/room.ts';
 import { registryOf } from './registry-documents.ts';
 
@@ -71,8 +72,8 @@ export async function openOwnProduct(
       watchEnvironments: settings.watchEnvironments,
       settleTimes: () => settleTimes.fast,
       resyncSeconds: 1,
-      registry: { path: settings.registryPath, read: () => readRegistryFile(settings.registryPath) },
-      local: { root: settings.localPath, sweepMs: 200, watchMode: 'auto', statPrint },
+      registry: registryFileAt(settings.registryPath),
+      watched: watchFolder({ root: settings.localPath, sweepMs: 200, watchMode: 'auto', statPrint }),
       onLook: () => undefined,
     }),
   );

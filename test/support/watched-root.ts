@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../daemon/clock.ts';
 import { Daemon, type DaemonOptions } from '../../daemon/daemon.ts';
+import { watchFolder } from '../../daemon/watch-folder.ts';
 import type { EventAction } from '../../src/core/events.ts';
 import { settleTimes } from '../../src/core/settle-window.ts';
 import { makeLooker } from '../../src/operations/looker.ts';
 import { readAuditLog } from '../../src/operations/read-audit-log.ts';
 import { readPackage } from '../../src/operations/read-knowledge.ts';
 import { openLocalSource } from '../../src/source/local-source.ts';
-import { readRegistryFile, statPrint } from '../../src/source/registry-file.ts';
+import { registryFileAt, statPrint } from '../../src/source/registry-file.ts';
 import { JobQueue } from '../../src/store/job-queue.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
@@ -93,8 +94,8 @@ export class WatchedRoot implements AsyncDisposable {
       watchEnvironments: ['production'],
       settleTimes: () => settleTimes.fast,
       resyncSeconds: 1,
-      registry: { path: this.#registryPath, read: () => readRegistryFile(this.#registryPath) },
-      local: { root, sweepMs: 200, watchMode: 'auto', statPrint },
+      registry: registryFileAt(this.#registryPath),
+      watched: watchFolder({ root, sweepMs: 200, watchMode: 'auto', statPrint }),
       onLook: () => undefined,
       onAlarm: (text) => this.lines.push(text),
       ...change,

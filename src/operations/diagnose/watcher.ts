@@ -76,6 +76,10 @@ function checkDaemon({ host, processId, condition }: LiveDaemon): Check {
       return fine({ area, name: 'native', found: `${daemon} gets events.` });
     case 'sweep':
       return fine({ area, name: 'sweep', found: `${daemon} sweeps, by choice.${why}` });
+    case 'poll':
+      return fine({ area, name: 'poll', found: `${daemon} asks the drive what has changed.${why}` });
+    case 'notified':
+      return fine({ area, name: 'notified', found: `${daemon} is told of changes by the drive.${why}` });
     case 'degraded':
       return warn({ area, name: 'degraded', found: `${daemon} has lost its events.${why}` }, degraded);
     default:

@@ -4,6 +4,7 @@ import { packages0001 } from './0001-packages.ts';
 import { changeFeed0002 } from './0002-change-feed.ts';
 import { browserSessions0003 } from './0003-browser-sessions.ts';
 import { notices0004 } from './0004-notices.ts';
+import { drives0005 } from './0005-drives.ts';
 
 /** A migration of plain SQL, run as the role that owns the facts. */
 function asOwner(sql: string) {
@@ -21,4 +22,5 @@ export const migrations = [
   { name: '0002-change-feed', class: asOwner(changeFeed0002) },
   { name: '0003-browser-sessions', class: asOwner(browserSessions0003) },
   { name: '0004-notices', class: asOwner(notices0004) },
+  { name: '0005-drives', class: asOwner(drives0005) },
 ];

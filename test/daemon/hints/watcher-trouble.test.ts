@@ -53,7 +53,7 @@ describe('an error of the watcher', () => {
       expect(scene.hints.condition.watcher).toBe('degraded');
       expect(scene.hints.condition.watcherMessage).toContain(said);
       await untilReady(scene, 2);
-      expect(scene.hints.condition).toEqual({ watcher: 'native', watcherMessage: null });
+      expect(scene.hints.condition).toMatchObject({ watcher: 'native', watcherMessage: null });
       expect(statesTold(scene.log)).toEqual([fails, works]);
       expect(scene.watchers).toHaveLength(2);
       scene.files.length = 0;
