@@ -45,7 +45,7 @@ const tellsOfChange: ReadonlySet<LookTrigger> = new Set(['watch', 'sweep', 'regi
 /** A database that is back is not to be waited for much longer. */
 const mostRetryMs = 5000;
 
-/** Milliseconds after which a source that could not answer is asked again. */
+/** Milliseconds after which a source that asks for it is asked again. One that has been waited for already is not. */
 const retryDelaysMs = [200, 1000, 3000];
 
 /**
@@ -260,7 +260,9 @@ export class PackageLooker {
         return await this.#steps.look(withContent);
       } catch (error) {
         if (!(error instanceof SourceError)) throw error;
-        if (delayMs === null || error.next === 'stop') {
+        // A source that is closed with this daemon says nothing of the package.
+        if (this.#stop.signal.aborted) throw new LookAgain();
+        if (delayMs === null || error.next !== 'retry') {
           return { root: 'trouble', code: 'unreadable', message: error.message };
         }
         await this.#wait(delayMs);

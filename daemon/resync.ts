@@ -1,4 +1,5 @@
-import type { Registry } from '../src/core/package.ts';
+import pLimit from 'p-limit';
+import type { PackageDefinition, Registry } from '../src/core/package.ts';
 import { seenBundleChecksum } from '../src/core/seen-bundle.ts';
 import type { Context } from '../src/operations/context.ts';
 import { noteUnchanged, readKnownChecksums } from '../src/operations/looker.ts';
@@ -15,31 +16,47 @@ export interface ResyncOptions {
   readonly isRootWell: () => boolean;
 }
 
+type Known = Awaited<ReturnType<typeof readKnownChecksums>>[number];
+
+/** Agents whose packages are noted as unchanged by one statement: over a drive a pass takes minutes, and none may go stale meanwhile. */
+const agentsAtOnce = 200;
+
 /**
  * The safety net: hashes the files of every watched agent once and hints at each package that does not hold what was
- * seen. Two statements for all packages together, so that thousands can be looked at every half minute. Does nothing
+ * seen. A statement for hundreds of packages together, so that thousands can be looked at every half minute. Does nothing
  * while the root is not well (F50).
  */
 export async function resyncAll(options: ResyncOptions): Promise<void> {
-  const { context, source, pool, isRootWell } = options;
+  const { context, source, isRootWell } = options;
   if (!isRootWell()) return;
   const known = new Map((await readKnownChecksums(context)).map((row) => [keyOf(row), row]));
-  const unchanged = [];
-  for (const agent of options.registry?.agents.values() ?? []) {
-    if (!agent.enabled) continue;
-    const look = await source
-      .look(agent.files, { withContent: false, maxFileBytes: context.policy.maxFileBytes })
-      .catch(() => null); // The package's own look meets the same trouble and tells it.
-    const seen = look && seenBundleChecksum(agent, look);
-    for (const environment of options.watchEnvironments) {
-      const name = { agentKey: agent.agentKey, environment };
-      const holds = known.get(keyOf(name));
-      const same = seen !== null && (holds?.active === seen || holds?.newest === seen);
-      if (!same) pool.hint(name, 'resync');
-      else if (!pool.isBusy(name)) unchanged.push(name);
-    }
+  const agents = [...(options.registry?.agents.values() ?? [])].filter((agent) => agent.enabled);
+  const limit = pLimit(source.looksAtOnce);
+  for (let first = 0; first < agents.length; first += agentsAtOnce) {
+    const some = agents.slice(first, first + agentsAtOnce);
+    const unchanged = await limit.map(some, (agent) => lookAtAgent(options, agent, known));
+    if (isRootWell()) await noteUnchanged(context, unchanged.flat());
   }
-  if (isRootWell()) await noteUnchanged(context, unchanged);
+}
+
+/** Hints at the packages of one agent that do not hold what is there; answers with the others that nobody looks at now. */
+async function lookAtAgent(
+  { context, source, pool, watchEnvironments }: ResyncOptions,
+  agent: PackageDefinition,
+  known: ReadonlyMap<string, Known>,
+) {
+  const { maxFileBytes } = context.policy;
+  const look = await source
+    .look(agent.files, { withContent: false, maxFileBytes, isRoutine: true })
+    .catch(() => null); // The package's own look meets the same trouble and tells it.
+  const seen = look && seenBundleChecksum(agent, look);
+  const names = watchEnvironments.map((environment) => ({ agentKey: agent.agentKey, environment }));
+  return names.filter((name) => {
+    const holds = known.get(keyOf(name));
+    const same = seen !== null && (holds?.active === seen || holds?.newest === seen);
+    if (!same) pool.hint(name, 'resync');
+    return same && !pool.isBusy(name);
+  });
 }
 
 function keyOf(name: { readonly agentKey: string; readonly environment: string }): string {

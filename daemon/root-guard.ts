@@ -7,6 +7,7 @@ import {
   type RootTrouble,
 } from '../src/core/root-guard.ts';
 import type { Clock } from './clock.ts';
+import type { RootEyes } from './watched-source.ts';
 
 /** The root has come into another state. */
 export interface RootChange {
@@ -34,11 +35,7 @@ export interface RootGate {
   look(): Promise<boolean>;
 }
 
-export interface RootGuardOptions {
-  /** The root as the settings name it. */
-  readonly path: string;
-  /** Milliseconds from one observation to the next while all is well. */
-  readonly everyMs: number;
+export interface RootGuardOptions extends Omit<RootEyes, 'see'> {
   readonly see: () => Promise<RootSight>;
   readonly clock: Clock;
   readonly onChange: (change: RootChange) => void;
@@ -52,10 +49,7 @@ const unwellMs = 5000;
 /** Of the time, at most a tenth goes into observing, however many files there are. */
 const restFactor = 9;
 
-/** Patience with a file system that does not answer; it is asked no second question meanwhile. */
-const answerMs = 2000;
-
-/** Questions in a row without an answer, some fifteen seconds, after which the root counts as out of reach (F58). */
+/** Questions in a row without an answer, some fifteen seconds of a folder, after which the root counts as out of reach (F58). */
 const mostUnanswered = 5;
 
 /**
@@ -109,7 +103,7 @@ export class RootGuard implements RootGate {
       return this.#last;
     });
     const patience = new AbortController();
-    const enough = this.#options.clock.sleep(answerMs, patience.signal).then(
+    const enough = this.#options.clock.sleep(this.#options.answerMs, patience.signal).then(
       () => false,
       () => false, // Cut short.
     );

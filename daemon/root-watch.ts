@@ -34,8 +34,7 @@ export class RootWatch {
     this.#options = options;
     const { looker, identity, watched, clock, logger, onAlarm = () => undefined } = options;
     this.guard = new RootGuard({
-      path: watched.root.path,
-      everyMs: watched.root.everyMs,
+      ...watched.root,
       see: () => watched.root.see(options.required()),
       clock,
       onChange: (change) => this.#onChange(change),

@@ -39,6 +39,8 @@ export interface RootEyes {
   readonly path: string;
   /** Milliseconds from one observation to the next while all is well. */
   readonly everyMs: number;
+  /** Patience with one observation; no second one begins meanwhile. */
+  readonly answerMs: number;
   /**
    * What is there now; `required` are the files that every enabled agent cannot do without. Throws where this process itself is in
    * trouble, which says nothing of the root.

@@ -33,6 +33,7 @@ export function openLocalSource(options: LocalSourceOptions): LocalSource {
   const hosts = [own, own.replace(/\..*$/, ''), ...(options.hosts ?? [])];
   return {
     type: 'local',
+    looksAtOnce: 1,
     get readers() {
       return pool.readers;
     },

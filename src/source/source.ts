@@ -6,6 +6,8 @@ export interface LookOptions {
   readonly withContent: boolean;
   /** Bytes per file; a longer file is refused as `too_large` after reading one byte more than this (K-084). */
   readonly maxFileBytes: number;
+  /** True for one of the many looks of the safety net: it may wait for its turn, so that what is new comes first. */
+  readonly isRoutine?: boolean;
 }
 
 /**
@@ -17,5 +19,7 @@ export interface LookOptions {
  */
 export interface Source extends AsyncDisposable {
   readonly type: SourceType;
+  /** How many looks gain by being under way at once. */
+  readonly looksAtOnce: number;
   look(files: readonly FileDefinition[], options: LookOptions): Promise<PackageLook>;
 }

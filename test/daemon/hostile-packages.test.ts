@@ -119,6 +119,7 @@ test('each poison fails its own package by path and reason, its good neighbour g
 test('CONTROL: with a source that opens by plain path the canary is found', async () => {
   const plain: Source = {
     type: 'local',
+    looksAtOnce: 1,
     look: async (files) => ({
       root: 'present',
       notices: [],

@@ -23,6 +23,7 @@ async function scene() {
   const guard = new RootGuard({
     path: '/knowledge',
     everyMs: 1000,
+    answerMs: 2000,
     clock,
     see: () => {
       world.looks.push(clock.now());
