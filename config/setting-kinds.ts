@@ -71,6 +71,11 @@ export function isWebUrl(text: string): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
 
+/** Whether an address can be reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
+}
+
 /** Whether at most so many letters added, dropped, exchanged or swapped with the next make one word of the other. */
 export function isNear(from: string, to: string, edits: number): boolean {
   if (from === to || edits === 0) return from === to;

@@ -1,6 +1,14 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import {
+  findGraphContradictions,
+  graphShape,
+  idleWith,
+  toGraphSettings,
+  type GraphSettings,
+} from './graph-settings.ts';
+import {
+  isLoopback,
   isNear,
   isPostgresUrl,
   isWebUrl,
@@ -25,7 +33,8 @@ export interface Webhook {
 
 /** Everything that can be set from outside, checked and with its defaults; frozen. */
 export interface Settings {
-  readonly source: 'local';
+  /** Where knowledge comes from: a folder, or a drive in Microsoft 365 (K-005). */
+  readonly source: 'local' | 'graph';
   readonly registryPath: string;
   readonly environments: readonly string[];
   readonly defaultEnvironment: string;
@@ -52,7 +61,9 @@ export interface Settings {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Where signed notices go; null: nobody is told. */
   readonly webhook: Webhook | null;
-  /** Variables that are set and do nothing: misspelt, or of a later version. */
+  /** Of meaning while `source` is `graph` only (K-098). */
+  readonly graph: GraphSettings;
+  /** Variables that are set and do nothing: misspelt, of a later version, or of the other source. */
   readonly idle: readonly string[];
 }
 
@@ -82,12 +93,7 @@ const secretNames = new Set([
 ]);
 
 /** Known to the interface, without effect in this version. */
-const laterNames = new Set(
-  `GRAPH_DRIVE_ID GRAPH_ROOT GRAPH_SITE_URL GRAPH_LIBRARY GRAPH_SHARING_LINK GRAPH_CLOUD GRAPH_BASE_URL GRAPH_AUTHORITY
-  GRAPH_TOKEN GRAPH_POLL_SECONDS DAEMON_PORT OIDC_ISSUER OIDC_AUDIENCE RATE_LIMIT CHECKPOINT_PATH`.split(
-    /\s+/,
-  ),
-);
+const laterNames = new Set('DAEMON_PORT OIDC_ISSUER OIDC_AUDIENCE RATE_LIMIT CHECKPOINT_PATH'.split(' '));
 
 const environmentName = z
   .string()
@@ -99,11 +105,7 @@ const postgresUrl = z
   .refine(isPostgresUrl, 'an address like postgres://user:password@host:5432/database');
 
 const shape = {
-  SOURCE: z
-    .enum(['local', 'graph'], 'local or graph')
-    .refine((value) => value === 'local', 'local; graph is not part of this version yet')
-    .transform(() => 'local' as const)
-    .default('local'),
+  SOURCE: z.enum(['local', 'graph'], 'local or graph').default('local'),
   REGISTRY_PATH: z.string().min(1, 'the path of a file').default('config/agent_knowledge_registry.json'),
   ENVIRONMENTS: names.default(['dev', 'staging', 'production']),
   DEFAULT_ENV: environmentName.default('production'),
@@ -130,6 +132,7 @@ const shape = {
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error'], 'debug, info, warn or error').default('info'),
   WEBHOOK_URL: z.string().refine(isWebUrl, 'an address like https://hooks.example.org/knowledge').optional(),
   WEBHOOK_SECRET: webhookSecret().optional(),
+  ...graphShape,
 };
 
 /**
@@ -180,14 +183,13 @@ export function loadSettings(
       values.WEBHOOK_URL === undefined || values.WEBHOOK_SECRET === undefined
         ? null
         : { url: values.WEBHOOK_URL, secret: values.WEBHOOK_SECRET },
-    idle: Object.keys(given)
-      .filter((name) => !(name in shape))
-      .map(
-        (name) =>
-          `${prefix}${name} (${laterNames.has(name) ? 'not part of this version yet' : unknown(name)})`,
-      ),
+    graph: toGraphSettings(values),
+    idle: Object.keys(given).flatMap((name) => {
+      const why = whyIdle(name, values.SOURCE);
+      return why === null ? [] : [`${prefix}${name} (${why})`];
+    }),
   };
-  faults.push(...findContradictions(settings, given));
+  faults.push(...findContradictions(settings, given), ...findGraphContradictions(given, prefix));
   if (faults.length > 0) throw new SettingsError(faults);
   return Object.freeze(settings);
 }
@@ -200,6 +202,13 @@ function parseValues(given: Readonly<Record<string, string | undefined>>) {
   const faulty = new Set(parsed.error.issues.map((issue) => String(issue.path[0])));
   const sound = Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
   return { values: z.object(shape).parse(sound), faults };
+}
+
+/** Why a variable that is set does nothing; null where it does something. */
+function whyIdle(name: string, source: Settings['source']): string | null {
+  if (laterNames.has(name)) return 'not part of this version yet';
+  if (!(name in shape)) return unknown(name);
+  return idleWith(source, name) ? `${prefix}SOURCE is ${source}` : null;
 }
 
 /** What is said of a name that is none: a near one is mostly what was meant. */
@@ -246,15 +255,12 @@ function findContradictions(settings: Settings, given: Record<string, string | u
   return faults;
 }
 
-/** Whether an address can be reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
-}
-
 function toFault(issue: z.core.$ZodIssue, given: Record<string, string | undefined>): string {
   const name = String(issue.path[0]);
   const value = given[name] ?? '';
-  const found = secretNames.has(name) ? 'a value that is not shown' : quote(value);
+  // A password stands in front of the host of an address, whatever the address is for (K-097).
+  const isSecret = secretNames.has(name) || /^\s*[a-z]+:\/*[^/]*@/i.test(value);
+  const found = isSecret ? 'a value that is not shown' : quote(value);
   return `${prefix}${name}: found ${found}; accepted: ${issue.message}`;
 }
 

@@ -9,6 +9,7 @@ export const checkAreas = [
   'settings',
   'registry',
   'root',
+  'drive',
   'files',
   'watcher',
   'database',

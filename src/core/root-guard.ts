@@ -8,6 +8,8 @@ export interface RootSight {
   readonly folder: 'there' | 'empty' | 'absent' | 'not_a_folder';
   /** The system's word where it is absent, such as `EACCES`. */
   readonly code?: string;
+  /** Why it is not there, as a sentence, where more is known than the word. */
+  readonly message?: string;
   /** Where the path leads: real path, device and inode. Null where it leads to no folder. */
   readonly place: { readonly realPath: string; readonly identity: string } | null;
   /** Every required file of every enabled agent: whether something is there by its name. */
@@ -181,10 +183,12 @@ function findTrouble(good: GoodRoot | null, sight: RootSight): RootTrouble | nul
     case 'absent': {
       const code = sight.code ?? 'ENOENT';
       const found = code === 'ENOENT' ? 'is not there' : `cannot be reached (${code})`;
-      return { reason: 'absent', message: `The root folder ${path} ${found}.` };
+      return { reason: 'absent', message: sight.message ?? `The root folder ${path} ${found}.` };
     }
-    case 'not_a_folder':
-      return { reason: 'not_a_folder', message: `The root folder ${path} is not a folder.` };
+    case 'not_a_folder': {
+      const message = sight.message ?? `The root folder ${path} is not a folder.`;
+      return { reason: 'not_a_folder', message };
+    }
     case 'empty': {
       const message = `The root folder ${path} is empty; it may not be mounted or not be synced.`;
       return { reason: 'empty', message };

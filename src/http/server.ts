@@ -4,9 +4,10 @@ import type { Context } from '../operations/context.ts';
 import { streamLimits } from '../operations/follow-knowledge.ts';
 import { allowMethods, openExchange, type Exchange } from './exchange.ts';
 import { findCaller, refuseStrangers, type Auth } from './find-caller.ts';
+import { createGraphHookRoute } from './graph-hook-route.ts';
 import { createGraphiqlRoutes } from './graphiql-route.ts';
 import { createGraphqlRoute } from './graphql-route.ts';
-import { createHealthRoutes, type HealthOptions } from './health.ts';
+import { createHealthRoutes } from './health.ts';
 import { allowedHosts, bracketed, checkHost } from './host-check.ts';
 import { listen } from './listen.ts';
 import { logExchange } from './log-exchange.ts';
@@ -67,7 +68,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const stopping = new AbortController();
   const port = await listen(server, options);
   const isOpen = () => server.listening;
-  const answer = createAnswer({ ...options, port, isOpen });
+  const answer = createAnswer({ ...options, port, isOpen, stopping: stopping.signal });
   serve(server, answer, { logger: options.logger, stalledReaderMs, isOpen, stopping: stopping.signal });
   return {
     url: options.publicUrl ?? `http://${bracketed(options.host)}:${port}`,
@@ -81,18 +82,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
 /** What happens to a request, in order. Whatever refuses it throws. */
 function createAnswer(
-  options: HttpServerOptions & Pick<HealthOptions, 'isOpen'>,
+  options: HttpServerOptions & Pick<Exchange, 'isOpen' | 'stopping'>,
 ): (exchange: Exchange) => Promise<void> {
   const { context, auth, logger } = options;
   const hosts = allowedHosts(options);
   const known = { ...options, sessions: createSessions(options) };
   const answerHealth = createHealthRoutes(options);
+  const answerGraphHook = createGraphHookRoute(options);
   const answerSignIn = createSignInRoutes(known);
   const answerGraphiql = createGraphiqlRoutes(known);
   const answerGraphql = createGraphqlRoute(context, logger);
   return async (exchange) => {
     checkHost(exchange, hosts);
     if (await answerHealth(exchange)) return;
+    if (await answerGraphHook(exchange)) return;
     if (await answerSignIn(exchange)) return;
     if (await answerGraphiql(exchange)) return;
     if (exchange.path !== '/graphql') throw new Refusal(404, 'There is nothing here.', { code: 'NOT_FOUND' });

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { adminKeyPath, type MadeKey } from './setup-database.ts';
+import { sourceName } from './source-name.ts';
 
 /** What the banner tells beside the settings. */
 export interface BannerFacts {
@@ -25,7 +26,7 @@ export function bannerOf(settings: Settings, facts: BannerFacts): string {
     '',
     'agent-knowledge is running.',
     '',
-    `  Knowledge folder   ${settings.localPath}`,
+    `  Knowledge folder   ${sourceName(settings)}`,
     `  Registry           ${settings.registryPath}`,
     `  GraphQL            ${url}`,
     settings.auth === 'off'
@@ -37,7 +38,7 @@ export function bannerOf(settings: Settings, facts: BannerFacts): string {
     '',
     `  curl -s ${url} -H 'content-type: application/json'${authorization} -d ${body}`,
     '',
-    `Edit a file in the knowledge folder and save it: ${whatFollows(settings)}. Ctrl-C stops everything.`,
+    `Edit a file in the knowledge folder and save it: ${whatFollows(settings)}${whenNoticed(settings)}. Ctrl-C stops everything.`,
     '',
   ].join('\n');
 }
@@ -74,6 +75,13 @@ function whatFollows(settings: Settings): string {
   return settings.activate[environment] === 'manual'
     ? `a new version is stored ${when} and waits for you to activate it`
     : `a new version is active ${when}`;
+}
+
+/** A drive does not tell of a save at once. */
+function whenNoticed({ source, graph }: Settings): string {
+  return source === 'local'
+    ? ''
+    : `, once the drive has told of it (it is asked every ${graph.pollSeconds} s)`;
 }
 
 /** As a shell takes it for one word, whatever it holds. */

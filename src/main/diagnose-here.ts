@@ -1,10 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { SettingsError, type Settings } from '../../config/settings.ts';
 import type { Check } from '../core/check.ts';
-import { diagnose } from '../operations/diagnose/diagnose.ts';
+import { noMemory } from '../core/item-memory.ts';
+import { diagnose, type DiagnosisPorts } from '../operations/diagnose/diagnose.ts';
 import type { DiskFacts } from '../operations/diagnose/disk.ts';
 import { checkFaultySettings } from '../operations/diagnose/settings.ts';
 import { readFileSystemType } from '../source/file-system-type.ts';
+import { openTokens } from '../source/graph/access-token.ts';
+import { usualHabits } from '../source/graph/graph-habits.ts';
+import type { GraphCloud } from '../source/graph/graph.ts';
+import { surveyDrive } from '../source/graph/survey-drive.ts';
 import { openLocalSource } from '../source/local-source.ts';
 import { findPlaceholders } from '../source/placeholders.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
@@ -14,6 +19,7 @@ import { findEmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { connectionFile, readConnectionRecord } from '../store/embedded-postgres/credentials.ts';
 import { readFileModes } from '../store/file-modes.ts';
 import { readFreeSpace } from '../store/free-space.ts';
+import { openDrive } from './open-source.ts';
 import { policyOf } from './policy.ts';
 import { adminKeyPath } from './setup-database.ts';
 import { webhookFacts } from './webhook.ts';
@@ -22,30 +28,80 @@ import { webhookFacts } from './webhook.ts';
 export async function diagnoseHere(readSettings: () => Settings, clock: () => Date): Promise<Check[]> {
   const settings = settingsOrFaults(readSettings);
   if (settings instanceof SettingsError) return checkFaultySettings(settings.faults);
-  const { localPath: root, registryPath } = settings;
-  await using source = openLocalSource({ root, limits: { readers: 1 } });
+  const { registryPath } = settings;
+  await using asked = await openAsked(settings, clock);
   return await diagnose({
     clock,
     policy: policyOf(settings),
     idleSettings: settings.idle,
-    root,
     registryPath,
-    watchMode: settings.watchMode,
+    place: asked.place,
     watchEnvironments: settings.watchEnvironments,
     maxFileBytes: settings.maxFileBytes,
-    source,
-    findPlaceholders: (paths) => findPlaceholders(root, paths),
+    source: asked.source,
+    findPlaceholders: asked.findPlaceholders,
     readRegistry: () => readRegistryFile(registryPath),
-    surveyRoot: () => surveyRoot(root),
-    isRootOutOfReach: () => isRootOutOfReach(root),
-    readFileSystem: () => readFileSystemType(root),
-    readWatchLimits: () => readWatchLimits(),
     dataDir: settings.dataDir,
     findDatabase: async () =>
       settings.databaseUrl ?? (await findEmbeddedPostgres(settings.dataDir))?.applicationUrl ?? null,
     webhook: webhookFacts(settings),
     readDisk: () => readDisk(settings),
   });
+}
+
+/** The source, and what is asked of it beside its files. */
+type Asked = AsyncDisposable & Pick<DiagnosisPorts, 'place' | 'source' | 'findPlaceholders'>;
+
+async function openAsked(settings: Settings, clock: () => Date): Promise<Asked> {
+  if (settings.source === 'graph') return openAskedDrive(settings, clock);
+  const { localPath: root, watchMode } = settings;
+  const source = openLocalSource({ root, limits: { readers: 1 } });
+  return {
+    source,
+    findPlaceholders: (paths) => findPlaceholders(root, paths),
+    place: {
+      kind: 'folder',
+      root,
+      watchMode,
+      surveyRoot: () => surveyRoot(root),
+      isRootOutOfReach: () => isRootOutOfReach(root),
+      readFileSystem: () => readFileSystemType(root),
+      readWatchLimits: () => readWatchLimits(),
+    },
+    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+  };
+}
+
+async function openAskedDrive(settings: Settings, clock: () => Date): Promise<Asked> {
+  const { maxFileBytes, graph: place } = settings;
+  const drive = await openDrive(settings, { memory: noMemory });
+  const { graph, source } = drive;
+  return {
+    source,
+    findPlaceholders: () => [],
+    place: {
+      kind: 'drive',
+      name: place.drive === null ? null : drive.name,
+      isReadyToken: place.credentials.kind === 'token',
+      surveyDrive: (paths) =>
+        surveyDrive({
+          graph,
+          readToken: () => readToken(graph.cloud, place),
+          resolve: () => source.resolve(),
+          clock,
+          paths,
+          maxFileBytes,
+        }),
+    },
+    [Symbol.asyncDispose]: () => drive[Symbol.asyncDispose](),
+  };
+}
+
+/** A token of its own, to be looked into: the one that requests go out with is given to nobody. */
+async function readToken(cloud: GraphCloud, { credentials, authority }: Settings['graph']): Promise<string> {
+  const signal = AbortSignal.timeout(usualHabits.tokenMs);
+  const isAuthorityOwn = authority !== null;
+  return openTokens({ cloud, credentials, isAuthorityOwn, habits: usualHabits, signal }).read();
 }
 
 function settingsOrFaults(readSettings: () => Settings): Settings | SettingsError {

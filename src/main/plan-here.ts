@@ -1,8 +1,10 @@
 import type { Settings } from '../../config/settings.ts';
+import { noMemory } from '../core/item-memory.ts';
 import type { CallContext } from '../operations/context.ts';
+import { openDriveMemory } from '../operations/drive-memory.ts';
 import { previewRefresh, type RefreshPreview } from '../operations/preview-refresh.ts';
-import { openLocalSource } from '../source/local-source.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
+import { openSource } from './open-source.ts';
 import { policyOf } from './policy.ts';
 
 /** What a refresh would do now, read by this process itself: the registry's file and one look at the source. */
@@ -12,7 +14,9 @@ export async function planHere(
   context: CallContext | null,
 ): Promise<RefreshPreview> {
   const registryBytes = await readRegistryFile(settings.registryPath);
+  const memory = context === null ? noMemory : openDriveMemory(context);
   // One look needs no spare reader.
-  await using source = openLocalSource({ root: settings.localPath, limits: { readers: 1 } });
+  await using opened = await openSource(settings, { memory, readers: 1 });
+  const { source } = opened;
   return await previewRefresh({ name, policy: policyOf(settings), registryBytes, source, context });
 }

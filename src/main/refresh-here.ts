@@ -7,12 +7,13 @@ import { RegistryKeeper } from '../../daemon/registry-keeper.ts';
 import type { HereRefresh, HereRequest } from '../cli/cli.ts';
 import { settleTimes } from '../core/settle-window.ts';
 import type { CallContext } from '../operations/context.ts';
+import { openDriveMemory } from '../operations/drive-memory.ts';
 import { makeLooker } from '../operations/looker.ts';
 import { readEnabledPackages } from '../operations/read-enabled-packages.ts';
 import { awaitRefresh, requestRefresh } from '../operations/request-refresh.ts';
-import { openLocalSource } from '../source/local-source.ts';
-import { readRegistryFile, statPrint } from '../source/registry-file.ts';
+import { registryFileAt } from '../source/registry-file.ts';
 import { jsonLogger } from './logger.ts';
+import { openSource } from './open-source.ts';
 
 /**
  * A refresh without a daemon: this process looks as a daemon would, with the same registry, tickets and quiet times, and
@@ -25,14 +26,13 @@ export async function refreshHere(
 ): Promise<HereRefresh> {
   const name = `command line on ${hostname()}`;
   const looker = await makeLooker(call, { id: uuidv7(), kind: 'cli', name });
-  await using source = openLocalSource({ root: settings.localPath });
+  await using opened = await openSource(settings, { memory: openDriveMemory(call) });
   const registry = new RegistryKeeper({
     context: call,
     clock: systemClock,
     watchEnvironments: settings.watchEnvironments,
     looker,
-    read: () => readRegistryFile(settings.registryPath),
-    print: () => statPrint(settings.registryPath),
+    ...registryFileAt(settings.registryPath),
     announce: async () => undefined, // No daemon: nobody compares.
   });
   const inForce = await registry.look();
@@ -40,7 +40,7 @@ export async function refreshHere(
   const pool = new LookerPool({
     context: call,
     looker,
-    source,
+    source: opened.source,
     registry,
     logger: jsonLogger('warn', { process: 'cli' }),
     clock: systemClock,

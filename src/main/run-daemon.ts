@@ -5,16 +5,16 @@ import { Daemon } from '../../daemon/daemon.ts';
 import { systemClock } from '../../daemon/clock.ts';
 import { NoticeKeeper } from '../../daemon/notice-keeper.ts';
 import { Pause } from '../../daemon/pause.ts';
-import { watchFolder } from '../../daemon/watch-folder.ts';
 import { settleTimes } from '../core/settle-window.ts';
+import { openDriveMemory } from '../operations/drive-memory.ts';
 import { makeLooker } from '../operations/looker.ts';
 import { beginNotices } from '../operations/queue-notices.ts';
-import { openLocalSource } from '../source/local-source.ts';
-import { registryFileAt, statPrint } from '../source/registry-file.ts';
+import { registryFileAt } from '../source/registry-file.ts';
 import { describeLook } from './describe-look.ts';
 import { LookLines } from './look-lines.ts';
 import { endInTime, endOnUnawaitedErrors, tellParent, untilAskedToStop } from './lifetime.ts';
 import { jsonLogger } from './logger.ts';
+import { openSource } from './open-source.ts';
 import { findDatabase, openContext } from './runtime.ts';
 import { setUpDatabase } from './setup-database.ts';
 import { openReceiver, warnOfClearWebhook } from './webhook.ts';
@@ -35,7 +35,12 @@ export async function runDaemon(settings: Settings): Promise<void> {
   const lines = new LookLines();
   const noticePause = new Pause(systemClock);
   const looker = await makeLooker(context, { id: uuidv7(), kind: 'daemon', name: `daemon on ${hostname()}` });
-  await using source = openLocalSource({ root: settings.localPath });
+  const stopping = new AbortController();
+  void stop.then(() => stopping.abort());
+  await using opened = await openSource(settings, {
+    memory: openDriveMemory(context),
+    signal: stopping.signal,
+  });
   const receiver = openReceiver(settings);
   // Before the first looks, so that what they find is told also where nothing ever was.
   if (receiver !== null) await beginNotices(context);
@@ -43,19 +48,14 @@ export async function runDaemon(settings: Settings): Promise<void> {
     context,
     looker,
     identity: { host: hostname(), processId: process.pid },
-    source,
+    source: opened.source,
     logger,
     clock: systemClock,
     watchEnvironments: settings.watchEnvironments,
     settleTimes: (environment) => settleTimes[settings.settle[environment] ?? 'settled'],
     resyncSeconds: settings.resyncSeconds,
     registry: registryFileAt(settings.registryPath),
-    watched: watchFolder({
-      root: settings.localPath,
-      sweepMs: settings.sweepMs,
-      watchMode: settings.watchMode,
-      statPrint,
-    }),
+    watched: opened.watch(looker.id),
     onLook: ({ agentKey, environment, trigger, result }) => {
       const told = lines.lineOf(agentKey, environment, result);
       if (told !== null) tellParent({ type: 'line', ...told });
@@ -73,7 +73,7 @@ export async function runDaemon(settings: Settings): Promise<void> {
   await using notices =
     receiver && (await NoticeKeeper.start({ context, receiver, logger, pause: noticePause }));
   tellParent({ type: 'ready' });
-  logger.info('the daemon watches', { root: settings.localPath, environments: settings.watchEnvironments });
+  logger.info('the daemon watches', { root: opened.name, environments: settings.watchEnvironments });
   logger.info('the daemon stops', { reason: await stop });
   void [daemon, notices];
 }

@@ -35,7 +35,7 @@ export async function runStart(settings: Settings): Promise<void> {
   const database = await openDatabase(settings, screen, stack);
   screen.step('Preparing the database');
   const madeKey = settings.migrate === 'auto' ? await setUpDatabase(settings, database) : null;
-  if (await offerSample(settings, database.applicationUrl))
+  if (settings.source === 'local' && (await offerSample(settings, database.applicationUrl)))
     screen.print(`The sample was copied to ${settings.localPath}.`);
   const context = stack.use(await openContext(settings, database.applicationUrl));
   // Before anything can change: what API, daemon and other command lines do is told here.

@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import { isLoopback, type Settings } from '../../config/settings.ts';
+import { isLoopback } from '../../config/setting-kinds.ts';
+import type { Settings } from '../../config/settings.ts';
 import type { Logger } from '../core/logger.ts';
 import type { NoticeReceiver } from '../core/notice-delivery.ts';
 import type { WebhookFacts } from '../operations/diagnose/notices.ts';

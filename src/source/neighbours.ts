@@ -48,7 +48,7 @@ export class Neighbours {
 
   #spellingsOf(folder: string, name: string): readonly Finding[] {
     return this.#list(folder)
-      .flatMap((entry) => compare(name, entry, inFolder(folder, entry.name)) ?? [])
+      .flatMap((entry) => spellingHint(name, entry, inFolder(folder, entry.name)) ?? [])
       .slice(0, maxFindings);
   }
 
@@ -59,10 +59,7 @@ export class Neighbours {
       .map((entry) => inFolder(folder, entry.name))
       .filter((path) => !listed.has(path))
       .slice(0, maxFindings)
-      .map((path) => {
-        const said = `${quote(path, 400)} looks like a conflict copy of ${quote(name, 255)}: two versions may exist.`;
-        return finding('conflict_copy_present', path, `${said} It was not read.`);
-      });
+      .map((path) => copyHint(name, path));
   }
 
   #list(folder: string): readonly Entry[] {
@@ -82,7 +79,14 @@ export class Neighbours {
   }
 }
 
-function compare(name: string, entry: Entry, path: string): Finding | null {
+/** What tells of an entry at `path` that looks like a conflict copy of `name`. */
+export function copyHint(name: string, path: string): Finding {
+  const said = `${quote(path, 400)} looks like a conflict copy of ${quote(name, 255)}: two versions may exist.`;
+  return finding('conflict_copy_present', path, `${said} It was not read.`);
+}
+
+/** What tells of an entry at `path` that is spelled almost as `name`; null where it is not. */
+export function spellingHint(name: string, entry: Entry, path: string): Finding | null {
   const there = `The folder has ${quote(path, 400)}, `;
   if (entry.name === name) {
     const message = `${quote(path, 400)} is a symbolic link that leads to nothing.`;

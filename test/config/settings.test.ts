@@ -128,11 +128,11 @@ describe('settings', () => {
   );
 
   test('name variables that have no effect', () => {
-    expect(load({ PROT: '4000', SETLE: 'fast', ELSEWHERE: 'x', GRAPH_DRIVE_ID: 'b!x' }).idle).toEqual([
+    expect(load({ PROT: '4000', SETLE: 'fast', ELSEWHERE: 'x', DAEMON_PORT: '4001' }).idle).toEqual([
       'AGENT_KNOWLEDGE_PROT (unknown; did you mean AGENT_KNOWLEDGE_PORT?)',
       'AGENT_KNOWLEDGE_SETLE (unknown; did you mean AGENT_KNOWLEDGE_SETTLE?)',
       'AGENT_KNOWLEDGE_ELSEWHERE (unknown)',
-      'AGENT_KNOWLEDGE_GRAPH_DRIVE_ID (not part of this version yet)',
+      'AGENT_KNOWLEDGE_DAEMON_PORT (not part of this version yet)',
     ]);
   });
 });

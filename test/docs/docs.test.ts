@@ -40,7 +40,10 @@ const tried = [...pages].flatMap(([page, text]) =>
 );
 
 const pageOf = (page: string): string => pages.get(page) ?? '';
-const settingsSource = readFileSync(join(projectRoot, 'config/settings.ts'), 'utf8');
+/** Every variable, by the sources that read them. */
+const allSettings = ['settings', 'graph-settings']
+  .map((name) => settingsIn(readFileSync(join(projectRoot, `config/${name}.ts`), 'utf8')))
+  .reduce((left, right) => left.union(right));
 const isThere = (path: string): boolean => existsSync(join(projectRoot, path));
 
 describe('the pages for strangers', () => {
@@ -98,7 +101,7 @@ test('control: a link to nowhere, an anchor without a heading and a page out of 
 
 describe('the pages are complete', () => {
   test('settings.md lists every setting and nothing else, and no page names one that is none', () => {
-    const known = settingsIn(settingsSource);
+    const known = allSettings;
     expect(settingsOn(pageOf('docs/settings.md'))).toEqual(known);
     expect([...pages.values()].flatMap((text) => [...settingsOn(text).difference(known)])).toEqual([]);
   });
@@ -126,7 +129,7 @@ describe('the pages are complete', () => {
   });
 
   test('control: an unlisted setting, one that is none, a misspelt command and a code that is left out are caught', () => {
-    const known = settingsIn(settingsSource);
+    const known = allSettings;
     const page = pageOf('docs/settings.md');
     expect([...known.difference(settingsOn(page.replaceAll('AGENT_KNOWLEDGE_SWEEP_MS', '')))]).toEqual([
       'AGENT_KNOWLEDGE_SWEEP_MS',

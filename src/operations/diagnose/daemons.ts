@@ -38,7 +38,7 @@ function checkLive(daemon: LiveDaemon, now: Date): Check {
     case 'missing':
       return trouble(
         { area, name: 'root_missing', found: `${lives}; it has lost its root.${why}` },
-        rootLost,
+        daemon.sourceType === 'graph' ? driveLost : rootLost,
       );
     default:
       return condition.root satisfies never;
@@ -78,6 +78,11 @@ const rootLost: Advice = {
   meaning: 'Nothing counts as deleted: every active version stays in force, and goes stale.',
   fix: 'Mount or sync the folder again on that machine.',
   who: 'operator',
+};
+const driveLost: Advice = {
+  meaning: 'Nothing counts as deleted: every active version stays in force, and goes stale.',
+  fix: 'Mend what the message names; run this with the settings of that daemon, and the checks of the drive say what and who.',
+  who: 'm365_administrator',
 };
 const unwatched: Advice = {
   meaning: 'There a save becomes a version only when a refresh is asked for.',

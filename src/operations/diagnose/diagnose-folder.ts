@@ -2,20 +2,17 @@ import type { Check } from '../../core/check.ts';
 import { SourceError } from '../../core/errors.ts';
 import type { PackageLook } from '../../core/look.ts';
 import type { Registry } from '../../core/package.ts';
-import { parseRegistry } from '../../core/registry/registry.ts';
 import { checkFiles, type FilePorts } from './files.ts';
 import type { Known } from './known.ts';
-import { checkRegistry } from './registry.ts';
 import { checkRoot, type FileSystemFacts, type RootFacts } from './root.ts';
 import { told } from './told.ts';
 import { checkWatcher, type WatchFacts } from './watcher.ts';
 
-export interface FolderPorts extends FilePorts {
+/** A folder on this machine's disks as the doctor asks it. */
+export interface FolderPorts {
+  readonly kind: 'folder';
   readonly root: string;
-  readonly registryPath: string;
   readonly watchMode: WatchFacts['watchMode'];
-  /** The registry's bytes; null where there is no such file. */
-  readonly readRegistry: () => Promise<Uint8Array | null>;
   readonly surveyRoot: () => Promise<RootFacts>;
   /** Whether this user may not pass through a folder above the root; asked only where the root answered. */
   readonly isRootOutOfReach: () => Promise<boolean>;
@@ -23,23 +20,9 @@ export interface FolderPorts extends FilePorts {
   readonly readWatchLimits: () => Promise<WatchFacts['limits']>;
 }
 
-/**
- * The registry, the root, every listed file, and how changes are noticed. Where the file of the registry is refused,
- * the files of the one in force are checked.
- */
-export async function diagnoseFolder(ports: FolderPorts, known: Known | null): Promise<Check[]> {
-  let registry: Registry | null = known?.registry ?? null;
-  const checks = await told('registry', async () => {
-    const bytes = await ports.readRegistry();
-    const parsed = parseRegistry(bytes);
-    if (parsed.ok) registry = parsed.registry;
-    return checkRegistry(ports.registryPath, bytes, known);
-  });
-  return [...checks, ...(await diagnoseRoot(ports, registry, known))];
-}
-
-async function diagnoseRoot(
-  ports: FolderPorts,
+/** The root, every listed file, and how changes are noticed. */
+export async function diagnoseFolder(
+  ports: FolderPorts & FilePorts,
   registry: Registry | null,
   known: Known | null,
 ): Promise<Check[]> {
@@ -70,7 +53,7 @@ async function diagnoseRoot(
   return [...checks, ...files, ...watcher];
 }
 
-async function lookAtRoot({ source, maxFileBytes }: FolderPorts): Promise<PackageLook> {
+async function lookAtRoot({ source, maxFileBytes }: FilePorts): Promise<PackageLook> {
   try {
     return await source.look([], { withContent: false, maxFileBytes });
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Check } from '../../core/check.ts';
 import { commandsFor } from './command.ts';
 import { checkDaemons } from './daemons.ts';
 import { diagnoseDatabase, type DatabasePorts } from './diagnose-database.ts';
-import { diagnoseFolder, type FolderPorts } from './diagnose-folder.ts';
+import { diagnoseSource, type SourcePorts } from './diagnose-source.ts';
 import { checkDisk, type DiskFacts } from './disk.ts';
 import { checkNotices, type WebhookFacts } from './notices.ts';
 import { checkPackages, checkQueue } from './packages.ts';
@@ -10,7 +10,7 @@ import { checkSettings } from './settings.ts';
 import { told } from './told.ts';
 
 /** Everything a diagnosis looks at. A port that throws becomes a check of its own, and the others go on. */
-export interface DiagnosisPorts extends DatabasePorts, FolderPorts {
+export interface DiagnosisPorts extends DatabasePorts, SourcePorts {
   readonly idleSettings: readonly string[];
   readonly watchEnvironments: readonly string[];
   /** Null where no webhook is set here. */
@@ -29,7 +29,7 @@ export async function diagnose(ports: DiagnosisPorts): Promise<Check[]> {
   const command = commandsFor(ports.policy.defaultEnvironment);
   return [
     ...checkSettings(ports.idleSettings),
-    ...(await diagnoseFolder(ports, known)),
+    ...(await diagnoseSource(ports, known, now)),
     ...database,
     ...(known === null
       ? []

@@ -1,5 +1,6 @@
 import type { Advice, Fixer } from '../../core/check.ts';
 import type { FindingCode } from '../../core/finding.ts';
+import type { SourceType } from '../../core/package.ts';
 
 /** What the agents that a fault touches have meanwhile. */
 export type Standing = 'active' | 'no_version' | 'unknown';
@@ -77,14 +78,36 @@ const faults = {
 
 const faultsByCode: ReadonlyMap<string, FaultAdvice> = new Map(Object.entries(faults));
 
+/** What is otherwise in a drive: there nobody mounts, and names are hidden, moved and late (A12, T10, D22). */
+const driveFaults = {
+  missing_required: {
+    why: 'In a drive that means: renamed or moved, deleted, not there yet, checked out and never checked in, or hidden from the account.',
+    fix: 'Put it at exactly this path again (a deleted one lies in the recycle bin); check it in where its author alone sees it. Saved just now: run this again in some minutes. Everybody sees it: have the administrator look whether the account may read it.',
+    who: 'author',
+  },
+  not_regular_file: {
+    why: 'Only files are read; folders, notebooks and links to other places are none.',
+    fix: 'Put a plain file in its place.',
+    who: 'author',
+  },
+  unreadable: {
+    why: 'It is listed, and the drive does not give its bytes.',
+    fix: 'Look by the code whether the file is blocked (malware, a policy), locked, or not readable for the account. With a hash or length that is not its bytes: save the file once more as plain text.',
+    who: 'm365_administrator',
+  },
+} satisfies Partial<Record<FindingCode, FaultAdvice>>;
+
+const driveFaultsByCode: ReadonlyMap<string, FaultAdvice> = new Map(Object.entries(driveFaults));
+
 const anyFault: FaultAdvice = {
   fix: 'Take out of the file, at the place named, what the message says; the operator has the list of what is refused (docs/registry.md).',
   who: 'author',
 };
 
 /** What a finding about a file that keeps its package from loading means, and who mends it. */
-export function faultAdvice(code: string, standing: Standing): Advice {
-  const { why, fix, who } = faultsByCode.get(code) ?? anyFault;
+export function faultAdvice(code: string, standing: Standing, source: SourceType): Advice {
+  const ofDrive = source === 'graph' ? driveFaultsByCode.get(code) : undefined;
+  const { why, fix, who }: FaultAdvice = ofDrive ?? faultsByCode.get(code) ?? anyFault;
   return { meaning: why === undefined ? meanwhile[standing] : `${why} ${meanwhile[standing]}`, fix, who };
 }
 
@@ -109,6 +132,11 @@ const warnings: Partial<Record<FindingCode, Advice>> = {
   symlink_inside_root: {
     meaning: loaded,
     fix: 'Put a plain file in its place: sync clients and other systems follow links in other ways.',
+    who: 'author',
+  },
+  unverified: {
+    meaning: `The drive reports another length or hash than the bytes have; four readings agreed. ${loaded}`,
+    fix: 'Save the file once more as plain text; SharePoint rewrites some kinds of files after they are saved.',
     who: 'author',
   },
   name_differs_by_case: otherName(faults.name_differs_by_case),

@@ -3,7 +3,7 @@ import { counted } from '../../core/count.ts';
 import { SourceError } from '../../core/errors.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { PackageLook } from '../../core/look.ts';
-import type { PackageDefinition, Registry, RelativePath } from '../../core/package.ts';
+import type { PackageDefinition, Registry, RelativePath, SourceType } from '../../core/package.ts';
 import { judgeLook } from '../../core/plan-refresh.ts';
 import type { Source } from '../../source/source.ts';
 import { faultAdvice, placeholderAdvice, warningAdvice, type Standing } from './file-advice.ts';
@@ -15,7 +15,7 @@ const area = 'files';
 const maxChecks = 500;
 
 export interface FilePorts {
-  readonly source: Pick<Source, 'look'>;
+  readonly source: Pick<Source, 'look' | 'type'>;
   readonly maxFileBytes: number;
   /** Listed files whose bytes are not on this machine, as far as that can be told without reading them. */
   readonly findPlaceholders: (paths: readonly RelativePath[]) => readonly RelativePath[];
@@ -34,7 +34,7 @@ export async function checkFiles(
   if (agents.length === 0) return [fine({ area, name: 'no_agent', found: 'The registry enables no agent.' })];
   const checks = checkPlaceholders(agents, ports);
   for (const agent of agents) checks.push(...(await checkAgent(agent, ports)));
-  const merged = mergeAgents(checks).map((check) => tellStanding(check, known));
+  const merged = mergeAgents(checks).map((check) => tellStanding(check, known, ports.source.type));
   return firstChecks(merged, maxChecks);
 }
 
@@ -54,7 +54,7 @@ async function checkAgent(agent: PackageDefinition, { source, maxFileBytes }: Fi
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     const finds = { area, name: 'unreadable', found: error.message, agentKeys: [agentKey] } as const;
-    return [trouble(finds, faultAdvice('unreadable', 'unknown'))];
+    return [trouble(finds, faultAdvice('unreadable', 'unknown', source.type))];
   }
   if (look.root === 'trouble') return []; // Lost since the root was checked: the next run says so.
   const { faults, warnings, bundle } = judgeLook(agent, look, maxFileBytes);
@@ -63,7 +63,7 @@ async function checkAgent(agent: PackageDefinition, { source, maxFileBytes }: Fi
   const refusals = faults.map((fault) => {
     const about = fault.code === 'missing_required' ? (hints.get(fault.relativePath) ?? []) : [];
     for (const hint of about) explained.add(hint);
-    return refusal(fault, about, agentKey);
+    return refusal(fault, about, { agentKey, source: source.type });
   });
   const notices = warnings
     .filter((warning) => !explained.has(warning))
@@ -83,12 +83,16 @@ function hintsOf(
 }
 
 /** A fault in one check with what explains it: a missing file is mostly one by another spelling. */
-function refusal(fault: Finding, hints: readonly Finding[], agentKey: string): Check {
+function refusal(
+  fault: Finding,
+  hints: readonly Finding[],
+  { agentKey, source }: { readonly agentKey: string; readonly source: SourceType },
+): Check {
   const spelling = hints.find((hint) => hint.code.startsWith('name_differs_'));
   const code = spelling?.code ?? fault.code;
   const found = [placed(fault), ...hints.map((hint) => hint.message)].join(' ');
   const finds = { area, name: code, found, relativePath: fault.relativePath, agentKeys: [agentKey] } as const;
-  return trouble(finds, faultAdvice(code, 'unknown'));
+  return trouble(finds, faultAdvice(code, 'unknown', source));
 }
 
 function notice(warning: Finding, agentKey: string): Check {
@@ -116,11 +120,11 @@ function mergeAgents(checks: readonly Check[]): Check[] {
 }
 
 /** A fault with what its agents have meanwhile, which is the same for all of them or left open. */
-function tellStanding(check: Check, known: Known | null): Check {
+function tellStanding(check: Check, known: Known | null, source: SourceType): Check {
   if (check.state !== 'trouble' || known === null) return check;
   const standings = new Set(check.agentKeys.map((agentKey) => standingOf(agentKey, known)));
   const [standing = 'unknown', ...others] = standings;
-  const { meaning } = faultAdvice(check.name, others.length === 0 ? standing : 'unknown');
+  const { meaning } = faultAdvice(check.name, others.length === 0 ? standing : 'unknown', source);
   return { ...check, meaning };
 }
 

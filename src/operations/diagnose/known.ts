@@ -2,6 +2,7 @@ import type { Registry } from '../../core/package.ts';
 import { parseRegistry } from '../../core/registry/registry.ts';
 import { listLiveDaemons, type LiveDaemon } from '../../store/daemons.ts';
 import type { Database, Queries } from '../../store/database.ts';
+import { listDriveStandings, type DriveStanding } from '../../store/drive-standing.ts';
 import { readNoticeTotals, type NoticeTotals } from '../../store/notice-list.ts';
 import {
   listSilentDaemons,
@@ -31,6 +32,7 @@ export interface Known {
   readonly packages: readonly { readonly row: PackageRow; readonly status: SourceStatusRow | undefined }[];
   readonly waiting: readonly WaitingPackage[];
   readonly notices: NoticeTotals;
+  readonly drives: readonly DriveStanding[];
 }
 
 /** Reads all of it, changing nothing. */
@@ -45,6 +47,7 @@ export async function readKnown(database: Database, policy: Policy): Promise<Kno
       packages: await readPackages(queries, policy),
       waiting: await listWaitingPackages(queries, patienceSeconds),
       notices: await readNoticeTotals(queries),
+      drives: await listDriveStandings(queries),
     };
   });
 }

@@ -31,7 +31,7 @@ export function checkSettings(idle: readonly string[]): Check[] {
       { area, name: 'setting_idle', found: `${name} is set and has no effect.` },
       {
         meaning: 'What it was set for does not happen.',
-        fix: 'Correct its name, or unset it.',
+        fix: 'Correct its name, set what it belongs to, or unset it.',
         who: 'operator',
       },
     ),

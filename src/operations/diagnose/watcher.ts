@@ -17,7 +17,12 @@ export interface WatchFacts {
 
 /** Whether changes are told by events or found by the sweep alone, here and by what the live daemons say. */
 export function checkWatcher(facts: WatchFacts): Check[] {
-  return [...checkFileSystem(facts), ...checkLimits(facts), ...facts.daemons.map(checkDaemon)];
+  return [...checkFileSystem(facts), ...checkLimits(facts), ...checkDaemonWatchers(facts.daemons)];
+}
+
+/** What the live daemons say of their hints. */
+export function checkDaemonWatchers(daemons: readonly LiveDaemon[]): Check[] {
+  return daemons.map(checkDaemon);
 }
 
 function checkFileSystem({ fileSystem, watchMode }: WatchFacts): Check[] {
@@ -68,7 +73,7 @@ function countWatched(registry: Registry | null): number {
   return watched.size;
 }
 
-function checkDaemon({ host, processId, condition }: LiveDaemon): Check {
+function checkDaemon({ host, processId, sourceType, condition }: LiveDaemon): Check {
   const daemon = `The daemon on ${host}, process ${processId},`;
   const why = condition.watcherMessage === null ? '' : ` ${condition.watcherMessage}`;
   switch (condition.watcher) {
@@ -81,6 +86,8 @@ function checkDaemon({ host, processId, condition }: LiveDaemon): Check {
     case 'notified':
       return fine({ area, name: 'notified', found: `${daemon} is told of changes by the drive.${why}` });
     case 'degraded':
+      if (sourceType === 'graph')
+        return warn({ area, name: 'degraded', found: `${daemon} cannot read the changes.${why}` }, deaf);
       return warn({ area, name: 'degraded', found: `${daemon} has lost its events.${why}` }, degraded);
     default:
       return condition.watcher satisfies never;
@@ -90,5 +97,12 @@ function checkDaemon({ host, processId, condition }: LiveDaemon): Check {
 const degraded: Advice = {
   meaning: 'Changes are found by the sweep alone: about a second later, none is lost.',
   fix: 'Mend what the daemon names: it then hears of changes again by itself, without a restart.',
+  who: 'operator',
+};
+
+const deaf: Advice = {
+  meaning:
+    'Changes in the drive are found by the timer alone (AGENT_KNOWLEDGE_RESYNC_SECONDS): later, none is lost.',
+  fix: 'Mend what the daemon names: it then reads the changes again by itself, without a restart.',
   who: 'operator',
 };

@@ -1,8 +1,8 @@
 const prefix = 'AGENT_KNOWLEDGE_';
 
-/** The variables that `config/settings.ts` reads, by its text: it exports none of their names. */
+/** The variables that a source of `config` reads, by its text: not all of their names are exported. */
 export function settingsIn(source: string): Set<string> {
-  const [, shape = ''] = /^const shape = \{\n([\s\S]*?)^\};$/m.exec(source) ?? [];
+  const [, shape = ''] = /^(?:export )?const (?:graphS|s)hape = \{\n([\s\S]*?)^\};$/m.exec(source) ?? [];
   return new Set([...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => `${prefix}${name}`));
 }
 

@@ -1,4 +1,4 @@
-import type { Sha256 } from '../../core/package.ts';
+import type { Sha256 } from './package.ts';
 
 /** What a file of a drive was when its content was captured. */
 export interface RememberedItem {

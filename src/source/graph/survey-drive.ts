@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Asked, ContentFacts, DriveSurvey, Refusal } from '../../core/drive-survey.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Graph, GraphAnswer } from './graph.ts';
+import { GraphError } from './graph-error.ts';
+import { quickXorHash } from './quick-xor-hash.ts';
+import { readTokenFacts } from './token-facts.ts';
+
+export interface DriveToSurvey {
+  readonly graph: Pick<Graph, 'call' | 'batch' | 'download'>;
+  /** The token that the requests go out with. Throws `GraphError`. */
+  readonly readToken: () => Promise<string>;
+  /** Which drive and folder the settings mean. Throws `GraphError`. */
+  readonly resolve: () => Promise<{ readonly driveId: string; readonly rootPath: string }>;
+  readonly clock: () => Date;
+  /** Listed files, named from the root; the first that is there is read for trial. */
+  readonly paths: readonly string[];
+  readonly maxFileBytes: number;
+  /** Patience with one question, its retries included. */
+  readonly patienceMs?: number;
+}
+
+/** Long enough for a few retries, short enough for a person who waits. */
+const usualPatienceMs = 20_000;
+
+/** More than these say nothing new. */
+const mostTried = 20;
+
+/**
+ * Asks the service everything that reading a drive stands on, one question after another, and writes nothing. What failed is
+ * an answer too; what could only fail in its wake is not asked. Ends within six times the patience.
+ */
+export async function surveyDrive(input: DriveToSurvey): Promise<DriveSurvey> {
+  const { graph, clock, patienceMs = usualPatienceMs } = input;
+  const ask = <Answer>(question: () => Promise<Answer>): Promise<Asked<Answer>> =>
+    askWithin(patienceMs, question);
+  const token = await ask(async () => readTokenFacts(await input.readToken()));
+  const place = token.state === 'answered' ? await ask(input.resolve) : notAsked;
+  if (place.state !== 'answered') return { ...nothing, token, place };
+  const { driveId, rootPath } = place.answer;
+  const base = `/drives/${encodeURIComponent(driveId)}`;
+  let clockAheadMs: number | null = null;
+  const drive = await ask(async () => {
+    const answer = await graph.call({ target: base, units: 1 });
+    if (answer.serverTime !== null) clockAheadMs = answer.serverTime - clock().getTime();
+    return { name: textOf(answer.body, 'name'), type: textOf(answer.body, 'driveType') };
+  });
+  // The drive itself may be closed to an account that was let into a part of it.
+  const isHopeless = drive.state === 'refused' && drive.trouble !== 'forbidden';
+  const root = isHopeless
+    ? notAsked
+    : await ask(async () => kindOf(await graph.call({ target: itemTarget(base, rootPath), units: 1 })));
+  const isThere = root.state === 'answered';
+  // Only a whole library is sure to tell its changes (D25), so that is what the daemon asks.
+  const changes = isHopeless ? notAsked : await ask(() => askForChanges(graph, base));
+  const content = isThere ? await ask(() => readFirst(input, base, rootPath)) : notAsked;
+  return { token, place, drive, root, changes, content, clockAheadMs };
+}
+
+const notAsked = { state: 'not_asked' } as const;
+
+const nothing = {
+  drive: notAsked,
+  root: notAsked,
+  changes: notAsked,
+  content: notAsked,
+  clockAheadMs: null,
+};
+
+async function askWithin<Answer>(
+  patienceMs: number,
+  question: () => Promise<Answer>,
+): Promise<Asked<Answer>> {
+  const answered = new AbortController();
+  const late = sleep(patienceMs, null, { signal: answered.signal }).then((): Asked<Answer> => {
+    const message = `There was no answer within ${patienceMs / 1000} s.`;
+    return { state: 'refused', trouble: 'no_answer', message, status: null, codes: [], requestId: null };
+  });
+  const asked = question()
+    .then((answer): Asked<Answer> => ({ state: 'answered', answer }))
+    .catch((error: unknown): Asked<Answer> => ({ state: 'refused', ...refusalOf(error) }));
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    late.catch(() => undefined);
+    answered.abort();
+  }
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof GraphError))
+    return { trouble: 'unavailable', message: messageOf(error), status: null, codes: [], requestId: null };
+  const { trouble, message, status, codes, requestId } = error;
+  return { trouble, message, status, codes, requestId };
+}
+
+async function askForChanges(graph: DriveToSurvey['graph'], base: string): Promise<null> {
+  const { body, requestId } = await graph.call({ target: `${base}/root/delta?token=latest`, units: 2 });
+  const isFeed = textOf(body, '@odata.deltaLink') !== null || textOf(body, '@odata.nextLink') !== null;
+  if (!isFeed) throw new GraphError('protocol', 'The answer has no link to go on with.', { requestId });
+  return null;
+}
+
+/** The first listed file that is there, read and compared with what the drive says of it. */
+async function readFirst(input: DriveToSurvey, base: string, root: string): Promise<ContentFacts | null> {
+  const paths = input.paths.slice(0, mostTried);
+  const targets = paths.map((path) => itemTarget(base, root === '' ? path : `${root}/${path}`));
+  const answers = await input.graph.batch(targets.map((path) => ({ path })));
+  for (const [index, { status, body }] of answers.entries()) {
+    const [id, path] = [textOf(body, 'id'), paths[index]];
+    if (status !== 200 || id === null || path === undefined || fieldOf(body, 'file') === null) continue;
+    const content = `${base}/items/${encodeURIComponent(id)}/content`;
+    const { bytes, whole } = await input.graph.download(content, input.maxFileBytes);
+    return { path, sizeBytes: bytes.length, isAsReported: whole ? compare(body, bytes) : null };
+  }
+  return null;
+}
+
+function compare(item: unknown, bytes: Uint8Array): boolean | null {
+  const hash = textOf(fieldOf(fieldOf(item, 'file'), 'hashes'), 'quickXorHash');
+  const size = fieldOf(item, 'size');
+  // A negative size is none (C11).
+  const sizeBytes = typeof size === 'number' && size >= 0 ? size : null;
+  if (hash === null && sizeBytes === null) return null;
+  const isHash = hash === null || hash === quickXorHash(bytes);
+  return isHash && (sizeBytes === null || sizeBytes === bytes.length);
+}
+
+function kindOf({ body }: GraphAnswer) {
+  const has = (facet: string): boolean => fieldOf(body, facet) !== null;
+  // A notebook has the facet of a package, and is neither file nor folder (A11).
+  if (has('package')) return { kind: 'other' } as const;
+  if (has('file')) return { kind: 'file' } as const;
+  return { kind: has('folder') || has('root') ? 'folder' : 'unknown' } as const;
+}
+
+/** Each part is encoded once, and slashes are left (A3). */
+function itemTarget(base: string, path: string): string {
+  if (path === '') return `${base}/root`;
+  return `${base}/root:/${path.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function fieldOf(body: unknown, name: string): unknown {
+  if (typeof body !== 'object' || body === null) return null;
+  return (body as Readonly<Record<string, unknown>>)[name] ?? null;
+}
+
+function textOf(body: unknown, name: string): string | null {
+  const value = fieldOf(body, name);
+  return typeof value === 'string' ? value : null;
+}
