@@ -13,6 +13,20 @@ import { noProgress, progressOn, type Progress } from './output/progress.ts';
 import type { TextLook } from './output/text-look.ts';
 import type { PackageName, RefreshRow } from './rows.ts';
 
+/** A stand-in for Microsoft Graph to be served. */
+export interface FakeGraphWanted {
+  /** The folder that is the drive. */
+  readonly root: string;
+  readonly port: number;
+  readonly https: boolean;
+  /** Null: a random one. */
+  readonly token: string | null;
+  /** Where its certificate is written; null: nowhere. */
+  readonly writeCertificate: string | null;
+  /** Run with the settings that lead to it; empty: they are printed. */
+  readonly command: readonly string[];
+}
+
 /** Everything the command line is given from outside; made by a composition root, lazily, so that help needs nothing. */
 export interface CliDeps {
   /** The program's own version. */
@@ -61,6 +75,7 @@ export interface CliDeps {
   }>;
   readonly runStart: () => Promise<void>;
   readonly runServe: () => Promise<void>;
+  readonly runFakeGraph: (wanted: FakeGraphWanted) => Promise<void>;
   readonly runDaemon: () => Promise<void>;
   /** Migrates; answers where the admin key lies if one was made, and where the one is now that lay there before. */
   readonly runMigrate: () => Promise<{ readonly path: string; readonly earlierPath: string | null } | null>;

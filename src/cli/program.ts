@@ -5,6 +5,7 @@ import { addCompletion } from './completion.ts';
 import { addDaemon } from './daemon.ts';
 import { addDiff } from './diff.ts';
 import { addDoctor } from './doctor.ts';
+import { addFakeGraph } from './fake-graph.ts';
 import { addHold } from './hold.ts';
 import { addKeys } from './keys.ts';
 import { addLogin } from './login.ts';
@@ -34,7 +35,7 @@ const groups: readonly {
   { heading: 'Change:', commands: [addRefresh, addActivate, addHold, addRelease, addPromote] },
   { heading: 'Check:', commands: [addPlan, addRegistry, addDoctor, addWebhook] },
   { heading: 'Sign in:', commands: [addLogin, addKeys] },
-  { heading: 'More:', commands: [addCompletion, addHelpCommand] },
+  { heading: 'More:', commands: [addFakeGraph, addCompletion, addHelpCommand] },
 ];
 
 /**

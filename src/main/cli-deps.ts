@@ -49,6 +49,7 @@ export function makeCliDeps(readSettings: () => Settings, streams: CliStreams): 
     newSignInMaterial,
     signIn: async () => signInOf(readSettings()),
     runStart: async () => (await import('./run-start.ts')).runStart(readSettings()),
+    runFakeGraph: async (wanted) => (await import('./run-fake-graph.ts')).runFakeGraph(wanted),
     runServe: async () => (await import('./run-serve.ts')).runServe(readSettings()),
     runDaemon: async () => (await import('./run-daemon.ts')).runDaemon(readSettings()),
     runMigrate: () => runMigrate(readSettings()),

@@ -29,7 +29,7 @@ function scene(mode: 'fast' | 'settled' = 'fast') {
     abandoned: [] as unknown[],
     waiting: [] as AttemptRow[],
     looks: 0,
-    onLook: () => undefined as void,
+    onLook: () => undefined as void | Promise<void>,
     onFinish: () => undefined as void,
   };
   let ticket = 0;
@@ -46,7 +46,7 @@ function scene(mode: 'fast' | 'settled' = 'fast') {
     },
     look: async () => {
       world.looks += 1;
-      world.onLook();
+      await world.onLook();
       return lookOf({ [path]: world.text, ...world.others });
     },
     isKnown: async (look) => world.known.has(lookPrint(look)),
@@ -206,6 +206,36 @@ describe('a looker that settles', () => {
     await clock.advance(20_000);
     expect(world.captured.map((capture) => capture.text)).toEqual(['unreadable']);
     expect(world.abandoned).toEqual([]);
+  });
+
+  test('asks a source that has been waited for no second time in the same pass', async () => {
+    const { clock, world, looker } = scene();
+    let asked = 0;
+    world.onLook = () => {
+      asked += 1;
+      throw new SourceError('wait', 'the service is away, and was asked again and again');
+    };
+    looker.hint('watch', { file: path, burst: false });
+    await clock.advance(20_000);
+    expect(world.captured.map((capture) => capture.text)).toEqual(['unreadable']);
+    // Two passes; one that asks for another try is asked four times in each (the test above).
+    expect(asked).toBe(2);
+  });
+
+  test('says nothing of a package whose source was closed under a look, and gives the requests back', async () => {
+    const { clock, world, looker } = scene();
+    const source = Promise.withResolvers<void>();
+    world.onLook = async () => {
+      await source.promise;
+      throw new SourceError('stop', 'The source is closed.');
+    };
+    looker.hint('watch', { file: path, burst: false });
+    await clock.advance(100);
+    const stopped = looker.stop();
+    source.resolve();
+    await stopped;
+    expect(world.captured).toEqual([]);
+    expect(world.abandoned).toHaveLength(1);
   });
 
   test('gives the requests back after an error of ours, and looks again at the next hint', async () => {
