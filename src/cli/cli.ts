@@ -75,7 +75,8 @@ export interface CliDeps {
   }>;
   readonly runStart: () => Promise<void>;
   readonly runServe: () => Promise<void>;
-  readonly runFakeGraph: (wanted: FakeGraphWanted) => Promise<void>;
+  /** Answers with the exit code. */
+  readonly runFakeGraph: (wanted: FakeGraphWanted) => Promise<number>;
   readonly runDaemon: () => Promise<void>;
   /** Migrates; answers where the admin key lies if one was made, and where the one is now that lay there before. */
   readonly runMigrate: () => Promise<{ readonly path: string; readonly earlierPath: string | null } | null>;

@@ -20,16 +20,11 @@ export function addFakeGraph(program: Command, cli: Cli): void {
     .option('--token <token>', 'the access token that it takes; a random one where it is left out')
     .option('--https', 'over https, with a certificate made now', false)
     .option('--write-certificate <file>', 'where the certificate is written, for NODE_EXTRA_CA_CERTS')
-    .action((command: readonly string[], options: FakeGraphOptions) =>
-      cli.deps.runFakeGraph({
-        root: options.root,
-        port: options.port,
-        https: options.https || options.writeCertificate !== undefined,
-        token: options.token ?? null,
-        writeCertificate: options.writeCertificate ?? null,
-        command,
-      }),
-    );
+    .action(async (command: readonly string[], options: FakeGraphOptions) => {
+      const { https, token = null, writeCertificate = null, ...rest } = options;
+      const wanted = { ...rest, token, writeCertificate, https: https || writeCertificate !== null, command };
+      cli.exitCode = await cli.deps.runFakeGraph(wanted);
+    });
 }
 
 function parsePort(text: string): number {

@@ -10,9 +10,9 @@ import { untilAskedToStop } from './lifetime.ts';
  * `fake-graph`: serves a folder as Microsoft Graph would until it is asked to stop, or for as long as the command lives that is
  * run with the settings that lead there. It listens on loopback only and gives everybody there what the folder holds.
  *
- * Throws `BAD_USER_INPUT` where the folder is none, and `UNAVAILABLE` where the port is taken or the stand-in is not installed.
+ * Answers with the exit code. Throws `BAD_USER_INPUT` where the folder is none, and `UNAVAILABLE` where the port is taken or the stand-in is not installed.
  */
-export async function runFakeGraph(wanted: FakeGraphWanted): Promise<void> {
+export async function runFakeGraph(wanted: FakeGraphWanted): Promise<number> {
   const stop = untilAskedToStop();
   const root = resolve(wanted.root);
   if (!(await stat(root).catch(() => null))?.isDirectory())
@@ -30,9 +30,9 @@ export async function runFakeGraph(wanted: FakeGraphWanted): Promise<void> {
   if (command.length === 0) {
     for (const [name, value] of Object.entries(settings)) console.log(`export ${name}=${value}`);
     await stop;
-  } else {
-    process.exitCode = await runWith(settings, command, stop);
+    return 0;
   }
+  return runWith(settings, command, stop);
 }
 
 async function start({ root, port, https, token }: FakeGraphWanted) {

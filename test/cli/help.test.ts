@@ -78,7 +78,7 @@ describe('help', () => {
 });
 
 /** They run until they are stopped; `test/journeys` starts them. */
-const longRunning = ['start', 'serve', 'daemon'];
+const longRunning = ['start', 'serve', 'daemon', 'fake-graph'];
 
 /** What the examples come to where it is not 0: there is no daemon here, nor anybody who receives notices. */
 const otherCodes: Readonly<Record<string, readonly number[]>> = {

@@ -3,8 +3,10 @@ import type { Refusal } from '../../core/drive-survey.ts';
 
 const staysInForce = 'Nothing counts as deleted: every active version stays in force, and goes stale.';
 
+type Question = 'token' | 'place' | 'drive' | 'root' | 'changes' | 'content';
+
 /** Who mends what the service refused, by its status and nothing of its words. */
-export function refusalAdvice({ trouble }: Refusal, what: 'token' | 'place' | 'drive' | 'root'): Advice {
+export function refusalAdvice({ trouble }: Refusal, what: Question): Advice {
   return troubles[trouble] ?? (what === 'token' ? noToken : unavailable);
 }
 

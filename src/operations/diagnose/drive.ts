@@ -125,12 +125,24 @@ function ofChanges({ changes }: DriveSurvey): Check[] {
   if (changes.state === 'answered')
     return [fine({ area, name: 'changes', found: 'The drive tells its changes.' })];
   const found = `The drive does not tell its changes. ${withFacts(changes)}`;
+  if (!isDenied(changes))
+    return [warn({ area, name: `changes_${wordOf(changes)}`, found }, refusalAdvice(changes, 'changes'))];
   return [warn({ area, name: 'changes_denied', found }, changesDenied)];
 }
 
+/** Whether the service has answered, and means this very thing. */
+function isDenied({ trouble: kind }: Refusal): boolean {
+  return denials.has(kind);
+}
+
+const denials = new Set(['forbidden', 'missing', 'locked', 'gone', 'refused']);
+
 function ofContent({ content }: DriveSurvey): Check[] {
   if (content.state === 'not_asked') return [];
-  if (content.state === 'refused') return [refused('content_denied', content, contentDenied)];
+  if (content.state === 'refused' && isDenied(content))
+    return [refused('content_denied', content, contentDenied)];
+  if (content.state === 'refused')
+    return [refused(`content_${wordOf(content)}`, content, refusalAdvice(content, 'content'))];
   // That no file is there the checks of the files say.
   if (content.answer === null) return [];
   const { path: relativePath, sizeBytes, isAsReported } = content.answer;

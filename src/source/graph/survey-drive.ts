@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Asked, ContentFacts, DriveSurvey, Refusal } from '../../core/drive-survey.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Graph, GraphAnswer } from './graph.ts';
+import { toTrouble } from './answer.ts';
+import { PassingTrouble } from './attempts.ts';
+import type { BatchAnswer, Graph, GraphAnswer } from './graph.ts';
 import { GraphError } from './graph-error.ts';
 import { quickXorHash } from './quick-xor-hash.ts';
 import { readTokenFacts } from './token-facts.ts';
 
 export interface DriveToSurvey {
-  readonly graph: Pick<Graph, 'call' | 'batch' | 'download'>;
+  readonly graph: Pick<Graph, 'call' | 'batch' | 'download' | 'waitsUntil'>;
   /** The token that the requests go out with. Throws `GraphError`. */
   readonly readToken: () => Promise<string>;
   /** Which drive and folder the settings mean. Throws `GraphError`. */
@@ -33,7 +35,7 @@ const mostTried = 20;
 export async function surveyDrive(input: DriveToSurvey): Promise<DriveSurvey> {
   const { graph, clock, patienceMs = usualPatienceMs } = input;
   const ask = <Answer>(question: () => Promise<Answer>): Promise<Asked<Answer>> =>
-    askWithin(patienceMs, question);
+    askWithin(question, { patienceMs, waitsUntil: () => graph.waitsUntil });
   const token = await ask(async () => readTokenFacts(await input.readToken()));
   const place = token.state === 'answered' ? await ask(input.resolve) : notAsked;
   if (place.state !== 'answered') return { ...nothing, token, place };
@@ -68,14 +70,19 @@ const nothing = {
 };
 
 async function askWithin<Answer>(
-  patienceMs: number,
   question: () => Promise<Answer>,
+  patience: { readonly patienceMs: number; readonly waitsUntil: () => Date | null },
 ): Promise<Asked<Answer>> {
   const answered = new AbortController();
-  const late = sleep(patienceMs, null, { signal: answered.signal }).then((): Asked<Answer> => {
-    const message = `There was no answer within ${patienceMs / 1000} s.`;
-    return { state: 'refused', trouble: 'no_answer', message, status: null, codes: [], requestId: null };
-  });
+  const late = sleep(patience.patienceMs, null, { signal: answered.signal }).then(
+    (): Asked<Answer> => ({
+      state: 'refused',
+      ...lateness(patience.patienceMs, patience.waitsUntil()),
+      status: null,
+      codes: [],
+      requestId: null,
+    }),
+  );
   const asked = question()
     .then((answer): Asked<Answer> => ({ state: 'answered', answer }))
     .catch((error: unknown): Asked<Answer> => ({ state: 'refused', ...refusalOf(error) }));
@@ -85,6 +92,13 @@ async function askWithin<Answer>(
     late.catch(() => undefined);
     answered.abort();
   }
+}
+
+/** Who is told to wait gets no answer either, and should know why. */
+function lateness(patienceMs: number, until: Date | null): Pick<Refusal, 'trouble' | 'message'> {
+  if (until !== null)
+    return { trouble: 'throttled', message: `The service asks to wait until ${until.toISOString()}.` };
+  return { trouble: 'no_answer', message: `There was no answer within ${patienceMs / 1000} s.` };
 }
 
 function refusalOf(error: unknown): Refusal {
@@ -101,19 +115,32 @@ async function askForChanges(graph: DriveToSurvey['graph'], base: string): Promi
   return null;
 }
 
-/** The first listed file that is there, read and compared with what the drive says of it. */
+/**
+ * The first listed file that is there, read and compared with what the drive says of it; null where none is there. Throws
+ * where one was refused and none could be read: that is no word about whether it is there.
+ */
 async function readFirst(input: DriveToSurvey, base: string, root: string): Promise<ContentFacts | null> {
   const paths = input.paths.slice(0, mostTried);
   const targets = paths.map((path) => itemTarget(base, root === '' ? path : `${root}/${path}`));
   const answers = await input.graph.batch(targets.map((path) => ({ path })));
-  for (const [index, { status, body }] of answers.entries()) {
+  let refused: GraphError | null = null;
+  for (const [index, answer] of answers.entries()) {
+    const { status, body } = answer;
+    if (status !== 200 && status !== 404) refused ??= stepTrouble(answer, input.clock().getTime());
     const [id, path] = [textOf(body, 'id'), paths[index]];
     if (status !== 200 || id === null || path === undefined || fieldOf(body, 'file') === null) continue;
     const content = `${base}/items/${encodeURIComponent(id)}/content`;
     const { bytes, whole } = await input.graph.download(content, input.maxFileBytes);
     return { path, sizeBytes: bytes.length, isAsReported: whole ? compare(body, bytes) : null };
   }
+  if (refused !== null) throw refused;
   return null;
+}
+
+function stepTrouble({ status, headers, body, requestId }: BatchAnswer, nowMs: number): GraphError {
+  const found = toTrouble('A question about a listed file', { status, headers, body }, nowMs);
+  const { trouble, message, codes } = found instanceof PassingTrouble ? found.trouble : found;
+  return new GraphError(status === 429 ? 'throttled' : trouble, message, { status, codes, requestId });
 }
 
 function compare(item: unknown, bytes: Uint8Array): boolean | null {

@@ -7,7 +7,7 @@ const shiftBits = 11;
  */
 export function quickXorOf(bytes: Uint8Array): string {
   let state = 0n;
-  const lanes = new Array<number>(widthBits).fill(0);
+  const lanes = Array.from({ length: widthBits }, () => 0);
   for (let index = 0; index < bytes.length; index += 1) {
     // Bytes that are 160 apart meet at the same place, since 160 * 11 is a multiple of 160.
     lanes[index % widthBits] = (lanes[index % widthBits] ?? 0) ^ (bytes[index] ?? 0);
