@@ -40,7 +40,10 @@ afterEach(() => stack.disposeAsync());
 const drive = () => `/drives/${fake.driveId}`;
 const item = (path: string) => `${drive()}/root:/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-async function ask(path: string, init: { readonly method?: string; readonly body?: string } = {}): Promise<Response> {
+async function ask(
+  path: string,
+  init: { readonly method?: string; readonly body?: string } = {},
+): Promise<Response> {
   const url = path.startsWith('/') ? `${fake.url}/v1.0${path}` : path;
   return fetch(url, {
     redirect: 'manual',

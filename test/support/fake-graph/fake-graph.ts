@@ -1,14 +1,13 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { answerBatch } from './batch.ts';
 import { Content } from './content.ts';
-import { answerControl } from './control.ts';
 import { Delta } from './delta.ts';
 import { Faults, type Fault } from './faults.ts';
+import { front, isWrite, requestOf, statusOf } from './front.ts';
 import type { DriveFacts } from './item-json.ts';
 import { ItemTree } from './item-tree.ts';
-import { listen, type Certificate, type FakeRequest, type ListenerOptions } from './listener.ts';
-import { refusal, type Asked, type Reply } from './reply.ts';
-import { answerRoute, subjectOf, type Routes } from './routes.ts';
+import { listen, type Certificate, type FakeRequest } from './listener.ts';
+import type { Asked } from './reply.ts';
+import type { Routes } from './routes.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Tokens } from './tokens.ts';
 
@@ -176,72 +175,6 @@ export async function startFakeGraph(options: FakeGraphOptions): Promise<FakeGra
     revoke: () => tokens.revoke(),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
-}
-
-interface Parts {
-  readonly routes: Routes;
-  readonly faults: Faults;
-  readonly tokens: Tokens;
-  readonly requests: readonly FakeRequest[];
-  readonly onAnswered: (asked: Asked, status: number) => void;
-}
-
-/** The service and its authority, at one address. */
-function front(parts: Parts): Pick<ListenerOptions, 'readAsked' | 'answer'> {
-  const { routes, tokens } = parts;
-  const toAsked = (request: Pick<Asked, 'method' | 'path' | 'headers' | 'body'>): Asked => {
-    if (!request.path.startsWith('/v1.0/'))
-      return { ...request, origin: 'authority', batched: false, subject: null };
-    const path = request.path.slice('/v1.0'.length);
-    return { ...request, path, origin: 'graph', batched: false, subject: subjectOf(routes, path) };
-  };
-  return {
-    readAsked: toAsked,
-    async answer(asked) {
-      if (asked.origin === 'graph') return answerGraph(parts, asked);
-      const planted = statusOf(parts.faults, asked);
-      if (planted !== null) return planted;
-      return (await answerControl(parts, asked)) ?? tokens.answer(asked) ?? refusal(404, 'itemNotFound');
-    },
-  };
-}
-
-async function answerGraph(parts: Parts, asked: Asked): Promise<Reply> {
-  const { routes, faults, tokens, onAnswered } = parts;
-  const planted = statusOf(faults, asked);
-  if (planted !== null) return planted;
-  const claims = faults.take('claims', asked);
-  if (claims !== null)
-    return tokens.unauthorized(Buffer.from('{"access_token":{"nbf":{"value":"1"}}}').toString('base64'));
-  const refused = tokens.refusalFor(asked);
-  if (refused !== null) return refused;
-  if (asked.path === '/$batch' && asked.method === 'POST')
-    return answerBatch(asked, async (step) => {
-      const known = { ...step, subject: subjectOf(routes, step.path) };
-      const reply = await answerGraph(parts, known);
-      onAnswered(known, reply.status);
-      return reply;
-    });
-  routes.drive.tree.scan();
-  return answerRoute(routes, asked);
-}
-
-function statusOf(faults: Faults, asked: Asked): Reply | null {
-  const fault = faults.take('status', asked);
-  if (fault === null) return null;
-  const { status, code = `status${status}`, innerCode, headers = {}, location, body } = fault;
-  const all = location === undefined ? headers : { ...headers, location };
-  if (body !== undefined) return { status, headers: { 'content-type': 'text/html', ...all }, body };
-  return refusal(status, code, { headers: all, ...(innerCode !== undefined && { innerCode }) });
-}
-
-function requestOf({ origin, method, path, subject, headers, batched }: Asked, status: number): FakeRequest {
-  const hasAuthorization = headers['authorization'] !== undefined && headers['authorization'] !== '';
-  return { at: Date.now(), origin, method, path, subject, headers, hasAuthorization, batched, status };
-}
-
-function isWrite({ origin, method, path }: FakeRequest): boolean {
-  return origin === 'graph' && method !== 'GET' && path !== '/$batch' && !path.startsWith('/subscriptions');
 }
 
 async function certificateOf(https: boolean | Certificate): Promise<Certificate | null> {
