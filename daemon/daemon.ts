@@ -16,6 +16,7 @@ import { Pause, sleepUntil } from './pause.ts';
 import { RegistryKeeper } from './registry-keeper.ts';
 import { describeRegistry, tellRegistry } from './registry-news.ts';
 import { resyncAll } from './resync.ts';
+import { warnOfSlowPass } from './resync-pace.ts';
 import { RootWatch } from './root-watch.ts';
 import type { SourceHints, WatchedSource } from './watched-source.ts';
 
@@ -264,6 +265,8 @@ export class Daemon implements AsyncDisposable {
     if (now === before) return now;
     this.#toldRegistry = now;
     tellRegistry(logger, { path: registry.path, before, now });
+    if (now.registry?.checksum !== before?.registry?.checksum)
+      warnOfSlowPass(logger, { ...this.#options, registry: now.registry });
     if (before !== null && now.changed) {
       logger.info(describeRegistry(now));
       onAlarm?.(describeRegistry(now));

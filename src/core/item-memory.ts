@@ -2,7 +2,7 @@ import type { Sha256 } from './package.ts';
 
 /** What a file of a drive was when its content was captured. */
 export interface RememberedItem {
-  /** Its path below the drive's root, the root prefix included, as it is asked for. */
+  /** Its path as it is asked for: from the drive's root, or `<item id>:/` and the path from a shared folder. */
   readonly path: string;
   readonly itemId: string;
   readonly eTag: string | null;

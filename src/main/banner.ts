@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { adminKeyPath, type MadeKey } from './setup-database.ts';
+import { shellQuote } from './shell-quote.ts';
 import { sourceName } from './source-name.ts';
 
 /** What the banner tells beside the settings. */
@@ -82,9 +83,4 @@ function whenNoticed({ source, graph }: Settings): string {
   return source === 'local'
     ? ''
     : `, once the drive has told of it (it is asked every ${graph.pollSeconds} s)`;
-}
-
-/** As a shell takes it for one word, whatever it holds. */
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -83,6 +83,7 @@ async function openAskedDrive(settings: Settings, clock: () => Date): Promise<As
       kind: 'drive',
       name: place.drive === null ? null : drive.name,
       isReadyToken: place.credentials.kind === 'token',
+      pace: settings,
       surveyDrive: (paths) =>
         surveyDrive({
           graph,
@@ -97,11 +98,14 @@ async function openAskedDrive(settings: Settings, clock: () => Date): Promise<As
   };
 }
 
+/** Below the patience of a survey, so that it is told why there is no token. */
+const tokenMs = 15_000;
+
 /** A token of its own, to be looked into: the one that requests go out with is given to nobody. */
 async function readToken(cloud: GraphCloud, { credentials, authority }: Settings['graph']): Promise<string> {
-  const signal = AbortSignal.timeout(usualHabits.tokenMs);
-  const isAuthorityOwn = authority !== null;
-  return openTokens({ cloud, credentials, isAuthorityOwn, habits: usualHabits, signal }).read();
+  const { signal } = new AbortController();
+  const habits = { ...usualHabits, tokenMs };
+  return openTokens({ cloud, credentials, isAuthorityOwn: authority !== null, habits, signal }).read();
 }
 
 function settingsOrFaults(readSettings: () => Settings): Settings | SettingsError {

@@ -2,6 +2,7 @@ import type { Settings } from '../../config/settings.ts';
 import { noMemory } from '../core/item-memory.ts';
 import type { CallContext } from '../operations/context.ts';
 import { openDriveMemory } from '../operations/drive-memory.ts';
+import { lookPatienceMs, withPatience } from '../operations/patient-source.ts';
 import { previewRefresh, type RefreshPreview } from '../operations/preview-refresh.ts';
 import { readRegistryFile } from '../source/registry-file.ts';
 import { openSource } from './open-source.ts';
@@ -17,6 +18,6 @@ export async function planHere(
   const memory = context === null ? noMemory : openDriveMemory(context);
   // One look needs no spare reader.
   await using opened = await openSource(settings, { memory, readers: 1 });
-  const { source } = opened;
+  const source = withPatience(opened.source, lookPatienceMs);
   return await previewRefresh({ name, policy: policyOf(settings), registryBytes, source, context });
 }

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { FakeGraphWanted } from '../cli/cli.ts';
 import { KnowledgeError } from '../core/errors.ts';
 import { untilAskedToStop } from './lifetime.ts';
+import { shellQuote } from './shell-quote.ts';
 
 /**
  * `fake-graph`: serves a folder as Microsoft Graph would until it is asked to stop, or for as long as the command lives that is
@@ -28,7 +29,7 @@ export async function runFakeGraph(wanted: FakeGraphWanted): Promise<number> {
     `A stand-in for Microsoft Graph serves ${root} at ${fake.url}, for trying on this machine only. Ctrl-C ends it.`,
   );
   if (command.length === 0) {
-    for (const [name, value] of Object.entries(settings)) console.log(`export ${name}=${value}`);
+    for (const [name, value] of Object.entries(settings)) console.log(`export ${name}=${shellQuote(value)}`);
     await stop;
     return 0;
   }

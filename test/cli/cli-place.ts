@@ -73,7 +73,7 @@ function placeAt(
   const { agentKey } = options;
   const [root, registryPath] = [join(folder, 'root'), join(folder, 'registry.json')];
   const environment = {
-    AGENT_KNOWLEDGE_LOCAL_PATH: root,
+    ...(options.settings['SOURCE'] === 'graph' ? {} : { AGENT_KNOWLEDGE_LOCAL_PATH: root }),
     AGENT_KNOWLEDGE_REGISTRY_PATH: registryPath,
     AGENT_KNOWLEDGE_SETTLE: 'fast',
     ...(options.database ? { AGENT_KNOWLEDGE_DATABASE_URL: options.database.applicationUrl } : {}),

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,14 +19,27 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('fake-graph', () => {
   it('prints settings that can be pasted, serves the folder until it is stopped, and says what it is', async () => {
-    await using fake = runCommand(['fake-graph', '--root', folder, '--port', '0', '--token', 'try']);
-    await fake.until(/export AGENT_KNOWLEDGE_GRAPH_TOKEN=try/);
+    await using fake = runCommand([
+      'fake-graph',
+      '--root',
+      folder,
+      '--port',
+      '0',
+      '--token',
+      "it's $(a try)",
+    ]);
+    await fake.until(/export AGENT_KNOWLEDGE_GRAPH_TOKEN=/);
+    // As a shell takes them, whatever they hold.
+    const read = `${fake.stdout()}\nenv`;
+    const { stdout } = spawnSync('sh', ['-c', read], { encoding: 'utf8' });
     const settings = Object.fromEntries(
-      [...fake.stdout().matchAll(/^export (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+      [...stdout.matchAll(/^(AGENT_\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
     );
     expect(settings['AGENT_KNOWLEDGE_SOURCE']).toBe('graph');
     const url = `${settings['AGENT_KNOWLEDGE_GRAPH_BASE_URL']}/v1.0/drives/${settings['AGENT_KNOWLEDGE_GRAPH_DRIVE_ID']}`;
-    const answer = await fetch(`${url}/root:/rules.md`, { headers: { authorization: 'Bearer try' } });
+    const answer = await fetch(`${url}/root:/rules.md`, {
+      headers: { authorization: `Bearer ${settings['AGENT_KNOWLEDGE_GRAPH_TOKEN']}` },
+    });
     expect(await answer.json()).toMatchObject({ name: 'rules.md', size: 8 });
     expect((await fetch(url)).status).toBe(401);
     expect(fake.stderr()).toContain('A stand-in for Microsoft Graph');

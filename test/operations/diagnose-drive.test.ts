@@ -81,7 +81,7 @@ describe('what a drive answers (P1)', () => {
   });
 });
 
-it('a file that is missing in a drive may be checked out, moved, hidden or late (A12, T10, D22)', () => {
+it('a file that is missing in a drive may be checked out, moved, hidden or late (A12, bug 41, T10, D22)', () => {
   const { meaning, fix } = faultAdvice('missing_required', 'active', 'graph');
   for (const cause of [
     /checked out and never checked in/,

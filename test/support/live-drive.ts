@@ -27,9 +27,7 @@ export interface LiveDrive extends AsyncDisposable {
   save(path: string, text: string): Promise<void>;
   package(agent: string): ReturnType<typeof readPackage>;
   /** How the last look at an agent ended. */
-  status(
-    agent: string,
-  ): Promise<{
+  status(agent: string): Promise<{
     readonly outcome: string | null;
     readonly reason: string | null;
     readonly message: string | null;

@@ -21,6 +21,20 @@ export interface TinyDrive extends AsyncDisposable {
   readonly refusals: Map<string, number>;
   /** Every path that was asked for, the steps of a batch as well. */
   readonly asked: string[];
+  /** How many steps each batch had. */
+  readonly batches: number[];
+  /** Children to a page. */
+  pageSize: number;
+  /** What the root says of its children instead of the truth; null else (D26). */
+  rootChildCount: number | null;
+  /** Whether every request is answered with 401. */
+  unauthorized: boolean;
+  /** Whether a refused path is there by its id all the same, as while an index lags behind (D22). */
+  idsAnswer: boolean;
+  /** Ids of folders that are not the usual ones. */
+  readonly folderIds: Map<string, string>;
+  /** Called before an item is read or a folder listed, with what was asked for. */
+  onAsked: (path: string) => void;
   /** Called before a content is sent, with its item's id. */
   onContent: (id: string) => void;
   put(path: string, content: string | Buffer, spoil?: TinyFile['spoil']): TinyFile;
@@ -47,6 +61,13 @@ export async function startTinyDrive(): Promise<TinyDrive> {
     files: new Map(),
     refusals: new Map(),
     asked: [],
+    batches: [],
+    pageSize: 1000,
+    rootChildCount: null,
+    unauthorized: false,
+    idsAnswer: false,
+    folderIds: new Map(),
+    onAsked: () => undefined,
     onContent: () => undefined,
     put(path, content, spoil = {}) {
       const before = drive.files.get(path);
@@ -63,8 +84,10 @@ export async function startTinyDrive(): Promise<TinyDrive> {
   };
 
   function respond(target: string, text: string, response: ServerResponse): void {
+    if (drive.unauthorized) return send(response, refusal(401));
     if (target === '/v1.0/$batch') {
       const { requests } = JSON.parse(text) as { requests: { id: string; url: string }[] };
+      drive.batches.push(requests.length);
       const responses = requests.map(({ id, url }) => ({ id, headers: {}, ...answer(url) })).toReversed();
       return send(response, { status: 200, body: { responses } });
     }
@@ -86,17 +109,25 @@ export async function startTinyDrive(): Promise<TinyDrive> {
   function answer(target: string): Answer {
     const [, rest = ''] = /^\/drives\/b!tiny\/(.*)$/.exec(target) ?? [];
     drive.asked.push(decodeURIComponent(rest));
+    drive.onAsked(decodeURIComponent(rest));
     if (rest === 'root') return read('.');
     const byPath = /^root:\/(.*)$/.exec(rest)?.[1];
     if (byPath !== undefined) return read(byPath.split('/').map(decodeURIComponent).join('/'));
-    const [, id = '', children] = /^items\/([^/]+)(\/children)?$/.exec(rest) ?? [];
+    const [, id = '', children, page = '0'] =
+      /^items\/([^/]+?)(\/children)?(?:\?page=(\d+))?$/.exec(rest) ?? [];
     const path = pathOf(decodeURIComponent(id));
     if (path === null) return refusal(404);
-    return children === undefined ? read(path) : list(path);
+    if (children !== undefined) return list(path, Number(page));
+    return drive.idsAnswer ? { status: 200, body: jsonOf(path) } : read(path);
+  }
+
+  function idOf(folder: string): string {
+    return drive.folderIds.get(folder) ?? `folder ${folder}`;
   }
 
   function pathOf(id: string): string | null {
     if (id.startsWith('folder ')) return id.slice(7);
+    for (const [path, own] of drive.folderIds) if (own === id) return path;
     return [...drive.files].find(([, file]) => file.id === id)?.[0] ?? null;
   }
 
@@ -107,11 +138,17 @@ export async function startTinyDrive(): Promise<TinyDrive> {
     return found === undefined ? refusal(404) : { status: 200, body: jsonOf(found) };
   }
 
-  function list(folder: string): Answer {
+  function list(folder: string, page: number): Answer {
     const status = drive.refusals.get(`children ${folder}`);
     if (status !== undefined) return refusal(status);
     const children = everything().filter((path) => path !== '.' && parentOf(path) === folder);
-    return { status: 200, body: { value: children.map(jsonOf) } };
+    const [from, to] = [page * drive.pageSize, (page + 1) * drive.pageSize];
+    const next = `${url}/v1.0/drives/b!tiny/items/${encodeURIComponent(idOf(folder))}/children?page=${page + 1}`;
+    const value = children.slice(from, to).map(jsonOf);
+    return {
+      status: 200,
+      body: { value, ...(to < children.length && { '@odata.nextLink': next }) },
+    };
   }
 
   /** The root, every folder and every file. */
@@ -125,11 +162,12 @@ export async function startTinyDrive(): Promise<TinyDrive> {
   function jsonOf(path: string): unknown {
     const file = drive.files.get(path);
     const name = path === '.' ? 'root' : path.slice(path.lastIndexOf('/') + 1);
-    const parentReference = path === '.' ? {} : { id: `folder ${parentOf(path)}` };
+    const parentReference = path === '.' ? {} : { id: idOf(parentOf(path)) };
     if (file === undefined) {
-      const childCount = everything().filter((other) => other !== '.' && parentOf(other) === path).length;
+      const count = everything().filter((other) => other !== '.' && parentOf(other) === path).length;
+      const childCount = (path === '.' ? drive.rootChildCount : null) ?? count;
       const root = path === '.' ? { root: {} } : {};
-      return { id: `folder ${path}`, name, folder: { childCount }, parentReference, ...root };
+      return { id: idOf(path), name, folder: { childCount }, parentReference, ...root };
     }
     return {
       id: file.id,

@@ -1,10 +1,13 @@
 import type { Check } from '../../core/check.ts';
 import type { DriveSurvey } from '../../core/drive-survey.ts';
 import type { Registry } from '../../core/package.ts';
+import type { Pace } from '../../core/resync-pace.ts';
 import { checkDrive, checkUnnamedDrive } from './drive.ts';
 import { checkDriveDaemons } from './drive-daemons.ts';
+import { checkPace } from './drive-pace.ts';
 import { checkFiles, type FilePorts } from './files.ts';
 import type { Known } from './known.ts';
+import { lookPatienceMs, withPatience } from '../patient-source.ts';
 import { told } from './told.ts';
 import { checkDaemonWatchers } from './watcher.ts';
 
@@ -14,6 +17,8 @@ export interface DrivePorts {
   /** What a person knows the drive and the folder by; null where no setting names one. */
   readonly name: string | null;
   readonly isReadyToken: boolean;
+  /** How often the timer of a daemon with these settings looks at everything. */
+  readonly pace: Pace;
   /** Asks the service everything that reading stands on, within bounded time; the first of these files that is there is read. */
   readonly surveyDrive: (paths: readonly string[]) => Promise<DriveSurvey>;
 }
@@ -35,15 +40,26 @@ export async function diagnoseDrive(
   });
   const daemons = known === null ? [] : checkDriveDaemons(known, driveIdOf(survey), now);
   const files = await told('files', async () =>
-    // Where the root does not answer each file would only say so once more.
-    registry === null || !mayLook(survey) ? [] : checkFiles(registry, ports, known),
+    // Where root or contents do not answer, each file would only say so once more, after as long a wait.
+    registry === null || !mayLook(survey)
+      ? []
+      : checkFiles(registry, { ...ports, source: withPatience(ports.source, lookPatienceMs) }, known),
   );
-  return [...checks, ...daemons, ...files, ...checkDaemonWatchers(known?.daemons ?? [])];
+  return [
+    ...checks,
+    ...checkPace(registry, ports.pace),
+    ...daemons,
+    ...files,
+    ...checkDaemonWatchers(known?.daemons ?? []),
+  ];
 }
 
 function mayLook(survey: DriveSurvey | null): boolean {
-  return survey?.root.state === 'answered' && survey.root.answer.kind !== 'file';
+  if (survey?.root.state !== 'answered' || survey.root.answer.kind === 'file') return false;
+  return survey.content.state !== 'refused' || !waiting.has(survey.content.trouble);
 }
+
+const waiting = new Set(['throttled', 'no_answer']);
 
 function driveIdOf(survey: DriveSurvey | null): string | null {
   return survey?.place.state === 'answered' ? survey.place.answer.driveId : null;

@@ -10,9 +10,10 @@ export function refusalAdvice({ trouble }: Refusal, what: Question): Advice {
   return troubles[trouble] ?? (what === 'token' ? noToken : unavailable);
 }
 
+/** An authority that cannot be reached and a tenant that it does not know look alike from here. */
 const noToken: Advice = {
   meaning: `Nobody can ask the drive anything. ${staysInForce}`,
-  fix: 'Set the AZURE_ variables of the application (tenant, client, secret or certificate), and look by the code whether the secret has ended; see docs/sharepoint.md.',
+  fix: 'Look whether AZURE_TENANT_ID is the directory (tenant) id and AGENT_KNOWLEDGE_GRAPH_CLOUD its cloud, and whether this machine reaches the host that gives tokens (proxy, firewall, NODE_EXTRA_CA_CERTS); which of the two it is cannot be told from here.',
   who: 'operator',
 };
 
@@ -30,7 +31,7 @@ const troubles: Readonly<Record<string, Advice>> = {
   },
   credentials: {
     meaning: `The service does not accept who asks. ${staysInForce}`,
-    fix: 'Look by the code whether the secret or certificate has ended or was revoked, and whether it belongs to this tenant and cloud; set a new one.',
+    fix: 'Where none are set: set the AZURE_ variables of the application (docs/sharepoint.md). Else look by the code whether the secret or certificate has ended or was revoked, and whether it belongs to this tenant and cloud; set a new one.',
     who: 'operator',
   },
   forbidden: {

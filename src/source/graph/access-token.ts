@@ -2,7 +2,7 @@ import type { TokenCredential } from '@azure/identity';
 import { GraphError } from './graph-error.ts';
 import type { GraphHabits } from './graph-habits.ts';
 import { chooseIdentity, openIdentity } from './identity.ts';
-import { toTokenTrouble } from './token-trouble.ts';
+import { lateTrouble, toTokenTrouble } from './token-trouble.ts';
 import type { GraphCredentials } from './graph-place.ts';
 import type { GraphCloud } from './graph.ts';
 
@@ -103,7 +103,7 @@ class IdentityToken implements TokenSource {
       if (this.#held === null) this.#credential = null; // A file or variable that was mended counts next time.
       if (signal.aborted) throw error;
       if (error instanceof GraphError) throw error;
-      throw late.aborted ? lateTrouble() : toTokenTrouble(error, this.#isManaged);
+      throw late.aborted ? lateTrouble(this.#isManaged) : toTokenTrouble(error, this.#isManaged);
     }
   }
 }
@@ -114,10 +114,6 @@ function untilAborted<Result>(asked: Promise<Result>, signal: AbortSignal): Prom
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     asked.then(resolve, reject);
   });
-}
-
-function lateTrouble(): GraphError {
-  return new GraphError('unavailable', 'No token was given in time.');
 }
 
 /** The claims that a 401 asks for, decoded; null where it asks for none (T8). */

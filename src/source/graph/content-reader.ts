@@ -6,10 +6,9 @@ import type { FileLook } from '../../core/look.ts';
 import type { RelativePath } from '../../core/package.ts';
 import { quote } from '../../core/quote.ts';
 import type { DriveItem } from './drive-item.ts';
-import type { DriveLocation } from './drive-location.ts';
 import { fetchContent, type ContentWanted, type Fetched } from './fetch-content.ts';
 import type { Graph } from './graph.ts';
-import { joinPath } from './item-path.ts';
+import { keyInDrive, type DriveLocation } from './item-path.ts';
 import { isSameContent, type KnownContents } from './known-contents.ts';
 import type { MismatchHabits } from './mismatch.ts';
 
@@ -58,7 +57,7 @@ export class ContentReader {
   /** Throws `GraphError` where the service did not answer. */
   async read(wanted: FileWanted): Promise<ReadContent> {
     const { location, path, item, maxBytes } = wanted;
-    const known = (await this.#known.of(location.driveId)).get(joinPath(location.rootPath, path));
+    const known = (await this.#known.of(location.driveId)).get(keyInDrive(location, path));
     const reused = known && isSameContent(known, item) ? await this.#reuse(wanted, known) : null;
     if (reused !== null) return reused;
     const key = JSON.stringify([location.driveId, path, item, maxBytes]);
@@ -113,7 +112,7 @@ export class ContentReader {
         return refused(path, 'too_large', fetched.message, true);
       case 'content': {
         const { bytes, unverified } = fetched;
-        const captured = capturedOf(joinPath(location.rootPath, path), item, fetched);
+        const captured = capturedOf(keyInDrive(location, path), item, fetched);
         const { checksum } = captured;
         this.#known.keep(checksum, bytes);
         const look = { state: 'present', relativePath: path, checksum, sizeBytes: bytes.length } as const;

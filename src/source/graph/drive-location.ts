@@ -4,14 +4,8 @@ import type { DriveItem } from './drive-item.ts';
 import { GraphError } from './graph-error.ts';
 import type { DriveReference, GraphPlace } from './graph-place.ts';
 import type { Graph } from './graph.ts';
-import { itemById, encodePath, joinPath } from './item-path.ts';
+import { encodePath, itemById, joinPath, type DriveLocation } from './item-path.ts';
 import { parseItem, textOf } from './parse-item.ts';
-
-/** Where the registry's paths begin: a drive, and a folder in it named from the drive's root, empty for the root itself. */
-export interface DriveLocation {
-  readonly driveId: string;
-  readonly rootPath: string;
-}
 
 /** Libraries of one site that are looked through, and folders above a shared one. */
 const mostPages = 50;
@@ -82,7 +76,15 @@ async function findShared(graph: Pick<Graph, 'call'>, link: string): Promise<Dri
   const driveId = textOf(fieldOf(body, 'parentReference'), 'driveId');
   if (driveId === null)
     throw new GraphError('protocol', 'The sharing link leads to an item that names no drive.');
-  return { driveId, rootPath: await pathTo(graph, driveId, parseItem(body)) };
+  const shared = parseItem(body);
+  try {
+    return { driveId, rootPath: await pathTo(graph, driveId, shared) };
+  } catch (error) {
+    // A link may let in to a folder and to nothing above it: then the folder itself is where paths start.
+    const isHidden = error instanceof GraphError && ['forbidden', 'missing'].includes(error.trouble);
+    if (!isHidden) throw error;
+    return { driveId, rootPath: '', anchorId: shared.id };
+  }
 }
 
 /** Walked by ids: a path in an answer may be missing, and may be encoded or not (D6). */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceError } from '../../core/errors.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { FileLook, PackageLook } from '../../core/look.ts';
@@ -6,9 +5,9 @@ import type { RelativePath } from '../../core/package.ts';
 import { quote } from '../../core/quote.ts';
 import type { ContentReader, ReadContent } from './content-reader.ts';
 import type { DriveItem } from './drive-item.ts';
-import type { DriveLocation } from './drive-location.ts';
 import { printFound, type DriveView, type FileFound } from './drive-view.ts';
 import { rootTroubleMessage } from './graph-words.ts';
+import type { DriveLocation } from './item-path.ts';
 import type { KnownContents } from './known-contents.ts';
 import type { ViewReader } from './view-reader.ts';
 
@@ -19,6 +18,8 @@ export interface LookTools {
   readonly views: ViewReader;
   readonly contents: ContentReader;
   readonly known: KnownContents;
+  /** Rejects when the source closes. */
+  readonly pause: (ms: number) => Promise<unknown>;
 }
 
 export interface LookWanted {
@@ -46,7 +47,7 @@ export async function lookInDrive(tools: LookTools, wanted: LookWanted): Promise
   let isChanged: RelativePath | null = null;
   for (const pauseMs of pausesMs) {
     if (isChanged !== null) {
-      await sleep(pauseMs);
+      await tools.pause(pauseMs);
       view = await tools.views.read(wanted.location, wanted);
     }
     if (view.state !== 'there') return trouble(tools.name, wanted.location, view);

@@ -4,15 +4,17 @@ import { SourceError } from '../../core/errors.ts';
 import type { ItemMemory } from '../../core/item-memory.ts';
 import type { PackageLook } from '../../core/look.ts';
 import type { FileDefinition } from '../../core/package.ts';
+import { unitsOfLook } from '../../core/resync-pace.ts';
 import type { RootSight } from '../../core/root-guard.ts';
 import type { LookOptions, Source } from '../source.ts';
 import { ContentReader } from './content-reader.ts';
-import { locateDrive, type DriveLocation } from './drive-location.ts';
+import { locateDrive } from './drive-location.ts';
 import { GraphError } from './graph-error.ts';
 import { lookInDrive, lostRoot, type LookTools } from './graph-look.ts';
 import type { GraphPlace } from './graph-place.ts';
 import { isAboutPlace, nameOfPlace, placeMessage, toSourceError } from './graph-words.ts';
 import type { Graph } from './graph.ts';
+import type { DriveLocation } from './item-path.ts';
 import { KnownContents } from './known-contents.ts';
 import type { MismatchHabits } from './mismatch.ts';
 import { RootObserver } from './root-observer.ts';
@@ -84,9 +86,10 @@ class DriveSource implements GraphSource {
     this.#budget = new UnitBudget(this.#signal, now);
     const views = new ViewReader(graph, now);
     const known = new KnownContents(memory);
-    const patience: MismatchHabits = { now, sleep: (ms) => sleep(ms, this.#signal) };
+    const pause = (ms: number) => sleep(ms, this.#signal);
+    const patience: MismatchHabits = { now, sleep: pause };
     const name = nameOfPlace(place);
-    this.#tools = { name, views, known, contents: new ContentReader(graph, known, patience) };
+    this.#tools = { name, views, known, contents: new ContentReader(graph, known, patience), pause };
     this.#root = new RootObserver({
       name,
       now,
@@ -104,8 +107,7 @@ class DriveSource implements GraphSource {
     const paths = files.map((file) => file.relativePath);
     try {
       this.#assertOpen();
-      // The root is read too.
-      if (isRoutine) await this.#budget.take(paths.length + 1);
+      if (isRoutine) await this.#budget.take(unitsOfLook(paths.length));
       const location = await this.resolve();
       const look = await lookInDrive(this.#tools, { location, paths, withContent, maxFileBytes, isRoutine });
       if (look.root === 'trouble') this.#forget();

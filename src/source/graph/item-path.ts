@@ -1,6 +1,23 @@
+/** Where the registry's paths begin: a drive, and a folder in it. */
+export interface DriveLocation {
+  readonly driveId: string;
+  /** The folder, named from the drive's root; empty for the root itself. */
+  readonly rootPath: string;
+  /** An item that `rootPath` starts from instead of the drive's root: a shared folder with nothing readable above it. */
+  readonly anchorId?: string;
+}
+
 /** Where in a drive something is asked for; every part is encoded exactly once, and slashes are left (A3, A4, bug 28). */
-export function itemByPath(driveId: string, path: string): string {
-  return path === '' ? `${drive(driveId)}/root` : `${drive(driveId)}/root:/${encodePath(path)}`;
+export function itemByPath({ driveId, rootPath, anchorId }: DriveLocation, path: string): string {
+  const whole = joinPath(rootPath, path);
+  const start = anchorId === undefined ? `${drive(driveId)}/root` : itemById(driveId, anchorId);
+  return whole === '' ? start : `${start}:/${encodePath(whole)}`;
+}
+
+/** What a path is kept under; no name in a drive has a colon (A6). */
+export function keyInDrive({ rootPath, anchorId }: Omit<DriveLocation, 'driveId'>, path: string): string {
+  const whole = joinPath(rootPath, path);
+  return anchorId === undefined ? whole : `${anchorId}:/${whole}`;
 }
 
 export function itemById(driveId: string, itemId: string): string {

@@ -1,6 +1,6 @@
 import type { KnownItem } from '../../core/drive-tree.ts';
 import type { DriveItem } from './drive-item.ts';
-import type { DriveLocation } from './drive-location.ts';
+import { keyInDrive, type DriveLocation } from './item-path.ts';
 
 /** Which items the listed files and the folders on the way to them last were, for those who read of changes by id. */
 export class KnownTree {
@@ -12,8 +12,8 @@ export class KnownTree {
   }
 
   /** Another drive or folder makes everything else unknown. */
-  noteRoot({ driveId, rootPath }: DriveLocation, root: DriveItem): void {
-    const place = `${driveId}\n${rootPath}`;
+  noteRoot(location: DriveLocation, root: DriveItem): void {
+    const place = `${location.driveId}\n${keyInDrive(location, '')}`;
     if (place !== this.#place) this.#items.clear();
     this.#place = place;
     this.#note('.', 'folder', root);

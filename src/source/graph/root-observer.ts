@@ -1,8 +1,8 @@
 import type { RootSight } from '../../core/root-guard.ts';
-import type { DriveLocation } from './drive-location.ts';
 import { GraphError } from './graph-error.ts';
 import { identityOf, notAFolder } from './graph-look.ts';
 import { isAboutPlace, placeMessage, rootTroubleMessage, toSourceError, withRequest } from './graph-words.ts';
+import type { DriveLocation } from './item-path.ts';
 import type { ItemAnswer } from './item-reader.ts';
 
 export interface RootTools {
@@ -71,7 +71,10 @@ export class RootObserver {
     if (error.trouble === 'throttled' && this.#last !== null) return this.#last;
     this.#awaySince ??= this.#tools.now();
     if (this.#tools.now() - this.#awaySince >= outageMs)
-      return this.#absent(error.trouble, `${this.#tools.name} cannot be reached. ${withRequest(error)}`);
+      this.#last = this.#absent(
+        error.trouble,
+        `${this.#tools.name} cannot be reached. ${withRequest(error)}`,
+      );
     if (this.#last === null) throw toSourceError(error);
     return this.#last;
   }

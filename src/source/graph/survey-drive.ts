@@ -5,6 +5,7 @@ import { toTrouble } from './answer.ts';
 import { PassingTrouble } from './attempts.ts';
 import type { BatchAnswer, Graph, GraphAnswer } from './graph.ts';
 import { GraphError } from './graph-error.ts';
+import { contentById, itemByPath, type DriveLocation } from './item-path.ts';
 import { quickXorHash } from './quick-xor-hash.ts';
 import { readTokenFacts } from './token-facts.ts';
 
@@ -13,7 +14,7 @@ export interface DriveToSurvey {
   /** The token that the requests go out with. Throws `GraphError`. */
   readonly readToken: () => Promise<string>;
   /** Which drive and folder the settings mean. Throws `GraphError`. */
-  readonly resolve: () => Promise<{ readonly driveId: string; readonly rootPath: string }>;
+  readonly resolve: () => Promise<DriveLocation>;
   readonly clock: () => Date;
   /** Listed files, named from the root; the first that is there is read for trial. */
   readonly paths: readonly string[];
@@ -35,12 +36,11 @@ const mostTried = 20;
 export async function surveyDrive(input: DriveToSurvey): Promise<DriveSurvey> {
   const { graph, clock, patienceMs = usualPatienceMs } = input;
   const ask = <Answer>(question: () => Promise<Answer>): Promise<Asked<Answer>> =>
-    askWithin(question, { patienceMs, waitsUntil: () => graph.waitsUntil });
+    askWithin(question, { patienceMs, clock, waitsUntil: () => graph.waitsUntil });
   const token = await ask(async () => readTokenFacts(await input.readToken()));
   const place = token.state === 'answered' ? await ask(input.resolve) : notAsked;
   if (place.state !== 'answered') return { ...nothing, token, place };
-  const { driveId, rootPath } = place.answer;
-  const base = `/drives/${encodeURIComponent(driveId)}`;
+  const base = `/drives/${encodeURIComponent(place.answer.driveId)}`;
   let clockAheadMs: number | null = null;
   const drive = await ask(async () => {
     const answer = await graph.call({ target: base, units: 1 });
@@ -51,11 +51,11 @@ export async function surveyDrive(input: DriveToSurvey): Promise<DriveSurvey> {
   const isHopeless = drive.state === 'refused' && drive.trouble !== 'forbidden';
   const root = isHopeless
     ? notAsked
-    : await ask(async () => kindOf(await graph.call({ target: itemTarget(base, rootPath), units: 1 })));
+    : await ask(async () => kindOf(await graph.call({ target: itemByPath(place.answer, ''), units: 1 })));
   const isThere = root.state === 'answered';
   // Only a whole library is sure to tell its changes (D25), so that is what the daemon asks.
   const changes = isHopeless ? notAsked : await ask(() => askForChanges(graph, base));
-  const content = isThere ? await ask(() => readFirst(input, base, rootPath)) : notAsked;
+  const content = isThere ? await ask(() => readFirst(input, place.answer)) : notAsked;
   return { token, place, drive, root, changes, content, clockAheadMs };
 }
 
@@ -69,20 +69,22 @@ const nothing = {
   clockAheadMs: null,
 };
 
+interface Patience {
+  readonly patienceMs: number;
+  /** Until when the service has asked everybody to wait; null where nobody waits. */
+  readonly waitsUntil: () => Date | null;
+  readonly clock: () => Date;
+}
+
 async function askWithin<Answer>(
   question: () => Promise<Answer>,
-  patience: { readonly patienceMs: number; readonly waitsUntil: () => Date | null },
+  patience: Patience,
 ): Promise<Asked<Answer>> {
   const answered = new AbortController();
-  const late = sleep(patience.patienceMs, null, { signal: answered.signal }).then(
-    (): Asked<Answer> => ({
-      state: 'refused',
-      ...lateness(patience.patienceMs, patience.waitsUntil()),
-      status: null,
-      codes: [],
-      requestId: null,
-    }),
-  );
+  const late = tireOf(patience, answered.signal).then((refusal): Asked<Answer> => ({
+    state: 'refused',
+    ...refusal,
+  }));
   const asked = question()
     .then((answer): Asked<Answer> => ({ state: 'answered', answer }))
     .catch((error: unknown): Asked<Answer> => ({ state: 'refused', ...refusalOf(error) }));
@@ -94,11 +96,19 @@ async function askWithin<Answer>(
   }
 }
 
-/** Who is told to wait gets no answer either, and should know why. */
-function lateness(patienceMs: number, until: Date | null): Pick<Refusal, 'trouble' | 'message'> {
-  if (until !== null)
-    return { trouble: 'throttled', message: `The service asks to wait until ${until.toISOString()}.` };
-  return { trouble: 'no_answer', message: `There was no answer within ${patienceMs / 1000} s.` };
+const stepMs = 100;
+
+/** Resolves when the patience is over, or at once when the service asks for more than is left of it: then that is the answer. */
+async function tireOf({ patienceMs, waitsUntil, clock }: Patience, signal: AbortSignal): Promise<Refusal> {
+  const unsaid = { status: null, codes: [], requestId: null };
+  for (let leftMs = patienceMs; leftMs > 0; leftMs -= stepMs) {
+    await sleep(Math.min(stepMs, leftMs), undefined, { signal });
+    const until = waitsUntil();
+    if (until === null || until.getTime() - clock().getTime() <= leftMs) continue;
+    const message = `The service asks to wait until ${until.toISOString()}.`;
+    return { trouble: 'throttled', message, ...unsaid };
+  }
+  return { trouble: 'no_answer', message: `There was no answer within ${patienceMs / 1000} s.`, ...unsaid };
 }
 
 function refusalOf(error: unknown): Refusal {
@@ -119,9 +129,9 @@ async function askForChanges(graph: DriveToSurvey['graph'], base: string): Promi
  * The first listed file that is there, read and compared with what the drive says of it; null where none is there. Throws
  * where one was refused and none could be read: that is no word about whether it is there.
  */
-async function readFirst(input: DriveToSurvey, base: string, root: string): Promise<ContentFacts | null> {
+async function readFirst(input: DriveToSurvey, location: DriveLocation): Promise<ContentFacts | null> {
   const paths = input.paths.slice(0, mostTried);
-  const targets = paths.map((path) => itemTarget(base, root === '' ? path : `${root}/${path}`));
+  const targets = paths.map((path) => itemByPath(location, path));
   const answers = await input.graph.batch(targets.map((path) => ({ path })));
   let refused: GraphError | null = null;
   for (const [index, answer] of answers.entries()) {
@@ -129,7 +139,7 @@ async function readFirst(input: DriveToSurvey, base: string, root: string): Prom
     if (status !== 200 && status !== 404) refused ??= stepTrouble(answer, input.clock().getTime());
     const [id, path] = [textOf(body, 'id'), paths[index]];
     if (status !== 200 || id === null || path === undefined || fieldOf(body, 'file') === null) continue;
-    const content = `${base}/items/${encodeURIComponent(id)}/content`;
+    const content = contentById(location.driveId, id);
     const { bytes, whole } = await input.graph.download(content, input.maxFileBytes);
     return { path, sizeBytes: bytes.length, isAsReported: whole ? compare(body, bytes) : null };
   }
@@ -159,12 +169,6 @@ function kindOf({ body }: GraphAnswer) {
   if (has('package')) return { kind: 'other' } as const;
   if (has('file')) return { kind: 'file' } as const;
   return { kind: has('folder') || has('root') ? 'folder' : 'unknown' } as const;
-}
-
-/** Each part is encoded once, and slashes are left (A3). */
-function itemTarget(base: string, path: string): string {
-  if (path === '') return `${base}/root`;
-  return `${base}/root:/${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 function fieldOf(body: unknown, name: string): unknown {

@@ -14,13 +14,25 @@ export function toTokenTrouble(error: unknown, isManaged: boolean): GraphError {
   const status = chain.map(statusOf).find((one) => one !== null) ?? null;
   const named = codes.length === 0 ? '' : ` (${codes.join(', ')})`;
   const facts = { status, codes };
-  if (!isAway(chain, status, isManaged))
-    return new GraphError('credentials', `No token is given for these credentials${named}.`, facts);
+  if (!isAway(chain, status, isManaged)) {
+    const message = isManaged ? nobody : 'No token is given for these credentials';
+    return new GraphError('credentials', `${message}${named}.`, facts);
+  }
   return new GraphError(
     'unavailable',
     `The authority that gives tokens does not answer, or does not know this tenant${named}.`,
     facts,
   );
+}
+
+/** Mostly somebody who has set nothing yet, and is no machine in Azure: what is missing is named (K-007). */
+const nobody =
+  'No credentials are set: AZURE_TENANT_ID and AZURE_CLIENT_ID with AZURE_CLIENT_CERTIFICATE_PATH, AZURE_CLIENT_SECRET or AZURE_FEDERATED_TOKEN_FILE, or AGENT_KNOWLEDGE_GRAPH_TOKEN; and this machine has no managed identity that is given a token';
+
+/** Why there is no token in time: where nothing is set, a machine outside Azure waits for nobody. */
+export function lateTrouble(isManaged: boolean): GraphError {
+  if (isManaged) return new GraphError('credentials', `${nobody}.`);
+  return new GraphError('unavailable', 'No token was given in time.');
 }
 
 function isAway(chain: readonly unknown[], status: number | null, isManaged: boolean): boolean {

@@ -1,10 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/**
- * Resource units a minute that the safety net takes at most: half of what the smallest tenants allow one app (T2). What is
- * new, and what somebody asks for, finds the other half free.
- */
-const unitsPerMinute = 600;
+import { routineUnitsPerMinute } from '../../core/resync-pace.ts';
 
 /** Lets work of a minute through at once, and after that as much as a minute brings anew. */
 export class UnitBudget {
@@ -23,7 +18,7 @@ export class UnitBudget {
   async take(units: number): Promise<void> {
     const now = this.#now();
     const waitMs = Math.max(0, this.#earnedAt - now - 60_000);
-    this.#earnedAt = Math.max(now, this.#earnedAt) + (units * 60_000) / unitsPerMinute;
+    this.#earnedAt = Math.max(now, this.#earnedAt) + (units * 60_000) / routineUnitsPerMinute;
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: this.#signal });
   }
 }

@@ -1,7 +1,6 @@
 import type { KnownItem } from '../../core/drive-tree.ts';
 import type { RelativePath } from '../../core/package.ts';
 import type { DriveItem } from './drive-item.ts';
-import type { DriveLocation } from './drive-location.ts';
 import {
   hintsOf,
   isListedName,
@@ -12,7 +11,7 @@ import {
 } from './drive-view.ts';
 import { FolderListings } from './folder-listing.ts';
 import type { Graph } from './graph.ts';
-import { foldersTo, itemById, itemByPath, joinPath } from './item-path.ts';
+import { foldersTo, itemById, itemByPath, keyInDrive, type DriveLocation } from './item-path.ts';
 import { ItemReader, type ItemAnswer } from './item-reader.ts';
 import { KnownTree } from './known-tree.ts';
 import { walkTo, type Walked } from './walk-to.ts';
@@ -77,8 +76,8 @@ export class ViewReader {
     return { state: 'there', root: root.item, files };
   }
 
-  readRoot({ driveId, rootPath }: DriveLocation): Promise<ItemAnswer> {
-    return this.#reader.read(itemByPath(driveId, rootPath));
+  readRoot(location: DriveLocation): Promise<ItemAnswer> {
+    return this.#reader.read(itemByPath(location, ''));
   }
 
   /** An item as it is now; null where it is gone, or is not to be read any more. */
@@ -92,8 +91,8 @@ export class ViewReader {
     return isEmpty(root, new FolderListings(this.#graph, driveId));
   }
 
-  #readPath({ driveId, rootPath }: DriveLocation, path: string): Promise<ItemAnswer> {
-    return this.#reader.read(itemByPath(driveId, joinPath(rootPath, path)));
+  #readPath(location: DriveLocation, path: string): Promise<ItemAnswer> {
+    return this.#reader.read(itemByPath(location, path));
   }
 
   /** The folders on the way to these files that are found by their paths. */
@@ -187,6 +186,6 @@ async function isEmpty(root: ItemAnswer, listings: FolderListings): Promise<bool
   return (await listings.list(root.item.id)).length === 0;
 }
 
-function keyOf({ driveId, rootPath }: DriveLocation, path: string): string {
-  return `${driveId}\n${joinPath(rootPath, path)}`;
+function keyOf(location: DriveLocation, path: string): string {
+  return `${location.driveId}\n${keyInDrive(location, path)}`;
 }

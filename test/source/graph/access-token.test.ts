@@ -9,7 +9,7 @@ import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readClaims } from '../../../src/source/graph/access-token.ts';
 import { chooseIdentity } from '../../../src/source/graph/identity.ts';
-import { toTokenTrouble } from '../../../src/source/graph/token-trouble.ts';
+import { lateTrouble, toTokenTrouble } from '../../../src/source/graph/token-trouble.ts';
 
 const secret = 'canary-secret-1';
 let folder: string;
@@ -147,7 +147,14 @@ describe('why there is no token, as the library tells it', () => {
   });
 
   it('a machine without an identity is a matter of the settings', () => {
-    expect(trouble({ name: 'CredentialUnavailableError' }, true).trouble).toBe('credentials');
+    const nobody = trouble({ name: 'CredentialUnavailableError' }, true);
+    expect(nobody.trouble).toBe('credentials');
+    // Whoever has set nothing is told what is missing (K-007), also where a machine's identity never answers.
+    expect([nobody.message, lateTrouble(true).message]).toEqual([
+      expect.stringMatching(/AZURE_TENANT_ID.*AGENT_KNOWLEDGE_GRAPH_TOKEN/),
+      expect.stringMatching(/AZURE_TENANT_ID.*AGENT_KNOWLEDGE_GRAPH_TOKEN/),
+    ]);
+    expect(lateTrouble(false).trouble).toBe('unavailable');
   });
 });
 

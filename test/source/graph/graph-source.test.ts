@@ -1,77 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import type { PackageLook } from '../../../src/core/look.ts';
-import { noMemory, type ItemMemory } from '../../../src/core/item-memory.ts';
-import { openGraph } from '../../../src/source/graph/graph-client.ts';
-import { openGraphSource, type GraphSource } from '../../../src/source/graph/graph-source.ts';
 import { listed } from '../../support/source-folder.ts';
-import { startTinyDrive, type TinyDrive } from '../../support/tiny-drive.ts';
+import { downloadsOf, told, withTinyDrive } from '../../support/tiny-source.ts';
 
 const options = { withContent: true, maxFileBytes: 1000 };
 
-async function withDrive(
-  work: (drive: TinyDrive, source: GraphSource) => Promise<void>,
-  memory: ItemMemory = noMemory,
-): Promise<void> {
-  await using drive = await startTinyDrive();
-  await using graph = openGraph(
-    {
-      cloud: 'global',
-      baseUrl: drive.url,
-      authority: null,
-      downloadHosts: [],
-      credentials: { kind: 'token', token: 'secret-token' },
-    },
-    { habits: { sleep: async () => undefined } },
-  );
-  let clock = 0;
-  await using source = openGraphSource({
-    graph,
-    memory,
-    place: { drive: { kind: 'id', driveId: drive.driveId }, rootPath: '' },
-    habits: {
-      now: () => clock,
-      sleep: async (ms) => {
-        clock += ms;
-      },
-    },
-  });
-  await work(drive, source);
-}
-
-function told(look: PackageLook): unknown {
-  if (look.root === 'trouble') return look.code;
-  return look.files.map((file) => {
-    if (file.state === 'present') return Buffer.from(file.content ?? []).toString();
-    return file.state === 'refused' ? file.code : [file.state, ...file.hints.map(({ code }) => code)];
-  });
-}
-
-function downloads({ asked }: TinyDrive): number {
-  return asked.filter((path) => path.startsWith('content ')).length;
-}
-
 describe('a look at a drive', () => {
   it('answers the exact bytes in the order asked, with odd names encoded once (A3, bug 28)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       const names = ["a #1 100% & +'(x).md", 'Ordner/ä ü/é.md', 'عربي/🌍.md', 'a%20b.md'];
       for (const name of names) drive.put(name, `text of ${name}`);
       expect(told(await source.look(listed(...names), options))).toEqual(
         names.map((name) => `text of ${name}`),
       );
+      // Found by their paths at once: a listing would have found them too, at a price.
+      expect(drive.asked.filter((path) => path.endsWith('/children'))).toEqual([]);
+    }));
+
+  it('asks for contents by id, never by path (A5, bug 29)', () =>
+    withTinyDrive(async (drive, source) => {
+      drive.put('odd #1.md', 'x');
+      expect(told(await source.look(listed('odd #1.md'), options))).toEqual(['x']);
+      expect(drive.asked.filter((path) => path.includes('content'))).toEqual(['content item1']);
     }));
 
   it('downloads nothing again while hash and size are the same, whatever tags say (C2, bugs 21, 22)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       const file = drive.put('a.md', 'one');
       await source.look(listed('a.md'), options);
       file.version += 1;
-      expect([told(await source.look(listed('a.md'), options)), downloads(drive)]).toEqual([['one'], 1]);
+      expect([told(await source.look(listed('a.md'), options)), downloadsOf(drive)]).toEqual([['one'], 1]);
       file.content = Buffer.from('two');
-      expect([told(await source.look(listed('a.md'), options)), downloads(drive)]).toEqual([['two'], 2]);
+      expect([told(await source.look(listed('a.md'), options)), downloadsOf(drive)]).toEqual([['two'], 2]);
     }));
 
   it('tells another letter case, a folder in place of a file and a missing file apart (A2, T10)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('Readme.md', 'x');
       drive.put('docs/inner.md', 'x');
       const look = await source.look(listed('readme.md', 'docs', 'gone.md', 'Docs/inner.md'), options);
@@ -80,13 +43,13 @@ describe('a look at a drive', () => {
     }));
 
   it('finds a name in the other Unicode form by its id (A7)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('Cafe\u0301/re\u0301sume\u0301.md', 'x');
       expect(told(await source.look(listed('Caf\u00e9/r\u00e9sum\u00e9.md'), options))).toEqual(['x']);
     }));
 
   it('takes no refusal of the root for deleted files (T9): 403, 404 and 423 are a lost root', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('a.md', 'x');
       for (const status of [403, 404, 423]) {
         drive.refusals.set('.', status);
@@ -100,7 +63,7 @@ describe('a look at a drive', () => {
     }));
 
   it('begins anew when a file changes while it is downloaded (F65)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('a.md', 'a1');
       drive.put('b.md', 'b1');
       let left = 1;
@@ -111,7 +74,7 @@ describe('a look at a drive', () => {
     }));
 
   it('ends when a file changes for ever (bug 24), without an answer', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('a.md', '0');
       let n = 0;
       drive.onContent = () => drive.put('a.md', String((n += 1)));
@@ -119,36 +82,36 @@ describe('a look at a drive', () => {
     }));
 
   it('takes steady bytes that are reported otherwise as unverified, each time (C10, bugs 23, 24)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('a.md', 'text', { size: 26 });
       for (let round = 0; round < 2; round += 1) {
         const look = await source.look(listed('a.md'), options);
         expect(told(look)).toEqual(['text']);
         expect(look).toMatchObject({ notices: [{ code: 'unverified', relativePath: 'a.md' }] });
       }
-      expect(downloads(drive)).toBe(4);
+      expect(downloadsOf(drive)).toBe(4);
     }));
 
   it('refuses a file whose bytes differ at each download (C10)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       const file = drive.put('a.md', '0', { file: { hashes: { quickXorHash: 'AAAA' } } });
       let n = 0;
       drive.onContent = () => {
         file.content = Buffer.from(String((n = (n + 1) % 10)));
       };
       expect(told(await source.look(listed('a.md'), options))).toEqual(['unreadable']);
-      expect(downloads(drive)).toBe(8);
+      expect(downloadsOf(drive)).toBe(8);
     }));
 
   it('takes an empty file without a hash, and sizes that cannot be as none (bug 20, C11)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('empty.md', '', { file: { hashes: {} } });
       drive.put('odd.md', 'odd', { size: -1 });
       expect(told(await source.look(listed('empty.md', 'odd.md'), options))).toEqual(['', 'odd']);
     }));
 
   it('refuses by file what is locked, flagged, too large or no file (C14, A11), and downloads no large file twice', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       drive.put('locked.md', 'x');
       drive.refusals.set('locked.md', 423);
       const blocked = drive.put('blocked.md', 'x');
@@ -159,17 +122,19 @@ describe('a look at a drive', () => {
       const files = listed('locked.md', 'blocked.md', 'bad.md', 'large.md', 'book');
       const expected = ['unreadable', 'unreadable', 'unreadable', 'too_large', 'not_regular_file'];
       expect(told(await source.look(files, options))).toEqual(expected);
-      const before = downloads(drive);
+      const before = downloadsOf(drive);
       expect(told(await source.look(files, options))).toEqual(expected);
-      expect(downloads(drive)).toBe(before + 1);
+      expect(downloadsOf(drive)).toBe(before + 1);
     }));
 
   it('reads what two looks share once, in full batches (B1)', () =>
-    withDrive(async (drive, source) => {
+    withTinyDrive(async (drive, source) => {
       const names = Array.from({ length: 30 }, (_, index) => `f${index}.md`);
       for (const name of names) drive.put(name, name);
       const looks = await Promise.all([1, 2].map(() => source.look(listed(...names), options)));
       expect(looks.map(told)).toEqual([names, names]);
-      expect(downloads(drive)).toBe(30);
+      expect(downloadsOf(drive)).toBe(30);
+      // The root and 30 files, before and after the downloads.
+      expect(drive.batches.toSorted((a, b) => a - b)).toEqual([11, 11, 20, 20]);
     }));
 });

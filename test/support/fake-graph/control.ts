@@ -16,9 +16,12 @@ export async function answerControl(
 ): Promise<Reply | null> {
   const [path = '', query = ''] = asked.path.split('?', 2);
   switch (`${asked.method} ${path}`) {
-    case 'POST /fake/faults':
-      for (const fault of readFaults(asked.body)) faults.plant(fault);
+    case 'POST /fake/faults': {
+      const read = readFaults(asked.body);
+      if (read === null) return { status: 400, body: { error: wrongFaults } };
+      for (const fault of read) faults.plant(fault);
       return { status: 204 };
+    }
     case 'DELETE /fake/faults':
       faults.clear();
       return { status: 204 };
@@ -42,7 +45,17 @@ function withoutHeaders({ at, origin, method, path, subject, status, batched }: 
   return { at, origin, method, path, subject, status, batched };
 }
 
-function readFaults(body: string): PlainFault[] {
-  const read = JSON.parse(body) as PlainFault | PlainFault[];
-  return Array.isArray(read) ? read : [read];
+const wrongFaults =
+  'Expected JSON of one fault, or of a list of them: {"kind":"status","status":503,"match":{"path":"rules.md"},"times":1}.';
+
+function readFaults(body: string): PlainFault[] | null {
+  try {
+    const faults = [JSON.parse(body) as PlainFault | PlainFault[]].flat();
+    const areSound = faults.every(
+      ({ kind, match }) => typeof kind === 'string' && ['string', 'undefined'].includes(typeof match?.path),
+    );
+    return areSound ? faults : null;
+  } catch {
+    return null;
+  }
 }

@@ -94,7 +94,7 @@ export async function startFakeGraph(options: FakeGraphOptions): Promise<FakeGra
         batched: false,
         subject: content.subjectOf(request.path),
       }),
-      answer: async (asked) => statusOf(faults, asked) ?? content.answer(asked),
+      answer: async (asked) => statusOf({ faults, routes }, asked) ?? content.answer(asked),
     }),
   );
   content.origin = contents.origin;

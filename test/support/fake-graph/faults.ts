@@ -23,7 +23,7 @@ export type Fault = {
       readonly innerCode?: string;
       readonly headers?: Readonly<Record<string, string>>;
       /** Of a 410: a fresh enumeration, one that answers 500, or an address. */
-      readonly location?: string;
+      readonly location?: 'fresh' | 'broken' | (string & {});
       /** Instead of the error's JSON. */
       readonly body?: string;
     }

@@ -21,6 +21,8 @@ export function front(parts: Parts): Pick<ListenerOptions, 'readAsked' | 'answer
   const toAsked = (request: Pick<Asked, 'method' | 'path' | 'headers' | 'body'>): Asked => {
     if (!request.path.startsWith('/v1.0/'))
       return { ...request, origin: 'authority', batched: false, subject: null };
+    // Once for a request and all its steps: what a fault is matched by must be as new as what is answered.
+    routes.drive.tree.scan();
     const path = request.path.slice('/v1.0'.length);
     return { ...request, path, origin: 'graph', batched: false, subject: subjectOf(routes, path) };
   };
@@ -28,16 +30,17 @@ export function front(parts: Parts): Pick<ListenerOptions, 'readAsked' | 'answer
     readAsked: toAsked,
     async answer(asked) {
       if (asked.origin === 'graph') return answerGraph(parts, asked);
-      const planted = statusOf(parts.faults, asked);
-      if (planted !== null) return planted;
-      return (await answerControl(parts, asked)) ?? tokens.answer(asked) ?? refusal(404, 'itemNotFound');
+      // First, or a planted fault could not be taken out any more.
+      const control = await answerControl(parts, asked);
+      if (control !== null) return control;
+      return statusOf(parts, asked) ?? tokens.answer(asked) ?? refusal(404, 'itemNotFound');
     },
   };
 }
 
 async function answerGraph(parts: Parts, asked: Asked): Promise<Reply> {
   const { routes, faults, tokens, onAnswered } = parts;
-  const planted = statusOf(faults, asked);
+  const planted = statusOf(parts, asked);
   if (planted !== null) return planted;
   const claims = faults.take('claims', asked);
   if (claims !== null)
@@ -51,19 +54,39 @@ async function answerGraph(parts: Parts, asked: Asked): Promise<Reply> {
       onAnswered(known, reply.status);
       return reply;
     });
-  routes.drive.tree.scan();
   return answerRoute(routes, asked);
 }
 
 /** The status that was planted for a request; null where there is none. */
-export function statusOf(faults: Faults, asked: Asked): Reply | null {
+export function statusOf({ faults, routes }: Pick<Parts, 'faults' | 'routes'>, asked: Asked): Reply | null {
   const fault = faults.take('status', asked);
   if (fault === null) return null;
-  const { status, code = `status${status}`, innerCode, headers = {}, location, body } = fault;
-  const all = location === undefined ? headers : { ...headers, location };
+  const {
+    status,
+    code = codes[status] ?? `status${status}`,
+    innerCode,
+    headers = {},
+    location,
+    body,
+  } = fault;
+  const feed = `${routes.url()}/drives/${routes.drive.driveId}/root/delta`;
+  const links: Readonly<Record<string, string>> = { fresh: feed, broken: `${feed}?token=broken` };
+  const all = location === undefined ? headers : { ...headers, location: links[location] ?? location };
   if (body !== undefined) return { status, headers: { 'content-type': 'text/html', ...all }, body };
   return refusal(status, code, { headers: all, ...(innerCode !== undefined && { innerCode }) });
 }
+
+/** What the real service says with a status. */
+const codes: Readonly<Record<number, string>> = {
+  400: 'invalidRequest',
+  403: 'accessDenied',
+  404: 'itemNotFound',
+  410: 'resyncRequired',
+  423: 'notAllowed',
+  429: 'activityLimitReached',
+  500: 'generalException',
+  503: 'serviceNotAvailable',
+};
 
 /** What is remembered of a request. */
 export function requestOf(

@@ -48,10 +48,9 @@ export class ItemTree {
   /** Takes in what has changed on disk since the last time. */
   scan(): void {
     const seen = new Set<string>();
-    this.#see(
-      { path: this.root, name: 'root', parentId: null, stat: statSync(this.root, { bigint: true }) },
-      seen,
-    );
+    // A folder that is gone is a drive in which there is nothing any more.
+    const stat = statSync(this.root, { bigint: true, throwIfNoEntry: false });
+    if (stat !== undefined) this.#see({ path: this.root, name: 'root', parentId: null, stat }, seen);
     for (const item of this.items.values()) {
       if (item.deleted || seen.has(item.id)) continue;
       Object.assign(item, { deleted: true, changedAt: this.#next() });

@@ -89,11 +89,15 @@ async function serve(
   }
   const reply = dressed(options, asked, await options.answer(asked));
   onAnswered(asked, reply.status);
+  const endless = faults.take('endless', asked);
+  const { 'content-length': length, ...others } = { ...reply.headers };
   response.writeHead(reply.status, {
     'request-id': randomUUID(),
     date: new Date().toUTCString(),
-    ...reply.headers,
+    ...others,
+    ...(length !== undefined && endless === null && { 'content-length': length }),
   });
+  if (endless !== null) return sendEndless(response, endless.bytes ?? 2 ** 31);
   if (reset?.at === 'headers') {
     response.flushHeaders();
     await sleep(20);
@@ -165,8 +169,6 @@ async function send(
 ): Promise<void> {
   const { bytes } = reply;
   const half = Math.floor(bytes.length / 2);
-  const endless = faults.take('endless', asked);
-  if (endless !== null) return sendEndless(response, endless.bytes ?? 2 ** 31);
   if (isCut) {
     response.write(bytes.subarray(0, half));
     await sleep(20);
