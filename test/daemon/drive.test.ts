@@ -40,10 +40,9 @@ const untilQuiet = (drive: LiveDrive) =>
 test.concurrent('a save in the drive becomes a version; only what differs is downloaded, and a restart downloads nothing', async () => {
   await using drive = await liveDrive({ agents: { triage: ['Shared/core.md', 'Triage/rules.md'] } });
   await reaches(drive, 'triage', 1);
-  expect(drive.fake.downloads.map(({ subject }) => subject).sort()).toEqual([
-    '/Shared/core.md',
-    '/Triage/rules.md',
-  ]);
+  expect(new Set(drive.fake.downloads.map(({ subject }) => subject))).toEqual(
+    new Set(['/Shared/core.md', '/Triage/rules.md']),
+  );
   drive.fake.forget();
   await drive.save('Triage/rules.md', '# Rules, longer\n');
   await reaches(drive, 'triage', 2);
