@@ -107,7 +107,8 @@ export async function startTinyDrive(): Promise<TinyDrive> {
   }
 
   function answer(target: string): Answer {
-    const [, rest = ''] = /^\/drives\/b!tiny\/(.*)$/.exec(target) ?? [];
+    // A `#` that is not encoded ends an address, in a batch as well (A3).
+    const [, rest = ''] = /^\/drives\/b!tiny\/([^#]*)/.exec(target) ?? [];
     drive.asked.push(decodeURIComponent(rest));
     drive.onAsked(decodeURIComponent(rest));
     if (rest === 'root') return read('.');

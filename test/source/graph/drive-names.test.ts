@@ -118,6 +118,19 @@ describe('a look of the safety net', () => {
       expect(await asked(routine)).toEqual([true, true]);
     }));
 
+  it('notices within five minutes that a folder on the way changed its letter case (A2)', () =>
+    withTinyDrive(async (drive, source, tiny) => {
+      drive.put('docs/a.md', 'x');
+      const look = async () => told(await source.look(listed('docs/a.md'), routine));
+      expect(await look()).toEqual(['x']);
+      const file = drive.files.get('docs/a.md');
+      drive.files.clear();
+      if (file !== undefined) drive.files.set('Docs/a.md', file);
+      expect(await look()).toEqual(['x']);
+      tiny.pass(5 * 60_000);
+      expect(await look()).toEqual([['absent', 'name_differs_by_case']]);
+    }));
+
   it('sees a changed file, a deleted one and one that came back at once all the same', () =>
     withTinyDrive(async (drive, source) => {
       drive.put('docs/a.md', 'one');
