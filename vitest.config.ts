@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Real faults on real processes and disks that take minutes in all: in `npm run test:long` only, so that `npm test` stays below six. */
 const longOnly = [
-  'test/journeys/{start,disk,paused-daemon,failpoints,database-matrix,bad-neighbour,deaf-listener,processes}.test.ts',
+  'test/journeys/{start,crash,embedded,database-trouble,disk,paused-daemon,failpoints,database-matrix,bad-neighbour,deaf-listener,processes}.test.ts',
   'test/store/embedded-postgres/{crashes,places}.test.ts',
 ];
 

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import type { Bench, Figure } from './harness.ts';
+import { drive } from './drive.bench.ts';
 import { neighbours } from './neighbours.bench.ts';
 import { recovery } from './recovery.bench.ts';
 import { refreshes } from './refreshes.bench.ts';
@@ -9,7 +10,16 @@ import { start } from './start.bench.ts';
 import { storage } from './storage.bench.ts';
 import { subscribers } from './subscribers.bench.ts';
 
-const benches: readonly Bench[] = [start, refreshes, resync, storage, recovery, neighbours, subscribers];
+const benches: readonly Bench[] = [
+  start,
+  refreshes,
+  resync,
+  storage,
+  recovery,
+  neighbours,
+  subscribers,
+  drive,
+];
 const results = new URL('results/', import.meta.url);
 
 const wanted = process.argv.slice(2);

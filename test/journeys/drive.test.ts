@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -186,23 +186,3 @@ describe('where the API can be reached over https', () => {
     expect((await stream.take(1))[0]).toMatchObject({ knowledgeVersion: 'v2' });
   }, 90_000);
 });
-
-test('files of any name are found, whatever an address makes of it (A3, A7, bug 28)', async () => {
-  const names = ['50% & more + #1.md', "it's (new).md", 'قواعد.md', 're\u0301gles.md', 'r\u00e8gles.md'];
-  const files = names.map((name, index) => ({
-    relative_path: `intake/${name}`,
-    load_order: index + 1,
-    required: true,
-  }));
-  const intake = { enabled: true, agent_code: 'A', stage: 's', package_version: 'v01', files };
-  await mkdir(join(deployment.folder, 'knowledge/intake'), { recursive: true });
-  for (const name of names) await writeFile(join(deployment.folder, 'knowledge/intake', name), `# ${name}\n`);
-  const registry = JSON.stringify({ registry_version: '1', agents: { intake } });
-  await writeFile(join(deployment.folder, 'registry.json'), registry);
-  await deployment.startDaemon(env);
-  const api = await deployment.startApi();
-  const { activeVersion } = await askActive(api);
-  expect(activeVersion.files).toEqual(
-    names.map((name) => ({ relativePath: `intake/${name}`, content: `# ${name}\n` })),
-  );
-}, 60_000);

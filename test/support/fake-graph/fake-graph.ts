@@ -23,6 +23,8 @@ export interface FakeGraphOptions {
   /** Items in a page of changes or children; default 100. */
   readonly pageSize?: number;
   readonly driveType?: string;
+  /** How old what is known of the folder may be: a large one takes long to compare; default 0. */
+  readonly scanEveryMs?: number;
   /** How long a download address is good for; default 60 s. */
   readonly addressMs?: number;
   /** The real service notifies https addresses only. */
@@ -72,7 +74,7 @@ export async function startFakeGraph(options: FakeGraphOptions): Promise<FakeGra
   await using stack = new AsyncDisposableStack();
   const certificate = await certificateOf(options.https ?? false);
   const faults = new Faults();
-  const tree = new ItemTree(options.root);
+  const tree = new ItemTree(options.root, options.scanEveryMs);
   const content = new Content(tree, faults, options.addressMs ?? 60_000);
   const app = {
     tenantId: randomUUID(),

@@ -38,15 +38,25 @@ export class ItemTree {
   readonly rootId: string;
   readonly items = new Map<string, FakeItem>();
   sequence = 0;
+  /** Made when it is needed after a scan. */
+  #byParent: ReadonlyMap<string | null, readonly FakeItem[]> | null = null;
+  readonly #scanEveryMs: number;
+  #scannedAt = -Infinity;
 
-  constructor(root: string) {
+  /** `scanEveryMs`: how old what is known of the folder may be. */
+  constructor(root: string, scanEveryMs = 0) {
     this.root = root;
+    this.#scanEveryMs = scanEveryMs;
     this.rootId = this.#idOf(statSync(root, { bigint: true }), '');
     this.scan();
   }
 
-  /** Takes in what has changed on disk since the last time. */
+  /** Takes in what has changed on disk since the last time, unless that time is very near. */
   scan(): void {
+    const now = performance.now();
+    if (now - this.#scannedAt < this.#scanEveryMs) return;
+    this.#scannedAt = now;
+    this.#byParent = null;
     const seen = new Set<string>();
     // A folder that is gone is a drive in which there is nothing any more.
     const stat = statSync(this.root, { bigint: true, throwIfNoEntry: false });
@@ -62,8 +72,12 @@ export class ItemTree {
     return item === undefined || item.deleted ? null : item;
   }
 
-  children(id: string): FakeItem[] {
-    return [...this.items.values()].filter((item) => !item.deleted && item.parentId === id);
+  children(id: string): readonly FakeItem[] {
+    this.#byParent ??= Map.groupBy(
+      [...this.items.values()].filter((item) => !item.deleted),
+      ({ parentId }) => parentId,
+    );
+    return this.#byParent.get(id) ?? [];
   }
 
   /** By the names from the root, or from a folder, on; case does not matter, the Unicode form does (A2, A7). */
