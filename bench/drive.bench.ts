@@ -24,7 +24,7 @@ import { agentName, filePath, filesOfPackage, registerAgents, writeFiles } from 
 
 const agents = 1000;
 const rounds = 3;
-const saves = 10;
+const saves = 6;
 
 /**
  * The source `graph`, against the stand-in for Microsoft Graph in a process of its own on the same machine: what a full look at

@@ -66,7 +66,7 @@ export function lookStepsOf(
       try {
         if (opened.attempts.length > 0) await registry.lookIfChanged();
         await assertLookable(options, opened, definition());
-        if (root?.state === 'missing') await refuseForRoot(options, root, opened);
+        if (root?.state === 'missing') await refuseIfStillMissing(options, root, opened);
         return opened;
       } catch (error) {
         if (!(error instanceof NothingToLookAt)) await abandonLook(context, opened.attempts);
@@ -157,15 +157,19 @@ function isPassing(state: RootState): boolean {
   return state === 'suspect' || state === 'returned';
 }
 
-/** While the root is missing nothing is looked at: whoever asked is told why, and nothing is said of the package (F50). */
-async function refuseForRoot(
+/**
+ * While the root is missing nothing is looked at, and nothing is said of the package (F50). Whoever asks is told why, and only
+ * after the root has been observed once more: it may have come back since.
+ */
+async function refuseIfStillMissing(
   { context }: LookStepsOptions,
   root: RootGate,
   { attempts }: OpenLook,
 ): Promise<never> {
-  if (attempts.length > 0) {
-    await refuseRefresh(context, attempts, { outcome: 'FAILED', ...rootFindings(root.trouble) });
-  }
+  if (attempts.length === 0) throw new NothingToLookAt();
+  await root.look();
+  if (root.state !== 'missing') throw new LookAgain();
+  await refuseRefresh(context, attempts, { outcome: 'FAILED', ...rootFindings(root.trouble) });
   throw new NothingToLookAt();
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../src/core/errors.ts';
+import { messageOf, SourceError } from '../src/core/errors.ts';
 import type { Logger } from '../src/core/logger.ts';
 import type { Context } from '../src/operations/context.ts';
 import type { Looker } from '../src/operations/refresh-knowledge.ts';
@@ -38,7 +38,11 @@ export class RootWatch {
       see: () => watched.root.see(options.required()),
       clock,
       onChange: (change) => this.#onChange(change),
-      onError: (error) => logger.error(`the root could not be observed: ${messageOf(error)}`),
+      onError: (error) => {
+        // A source that is closed with this daemon is no trouble.
+        const isClosed = error instanceof SourceError && error.next === 'stop';
+        if (!isClosed) logger.error(`the root could not be observed: ${messageOf(error)}`);
+      },
     });
     const teller = { looker, root: watched.root.path, host: identity.host };
     this.#news = new RootNews({ ...options, teller, onLine: onAlarm });

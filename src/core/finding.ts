@@ -83,6 +83,9 @@ export const warningCodes = [
   'unverified',
   'name_differs_by_case',
   'name_differs_by_unicode_form',
+  'renamed',
+  'moved',
+  'deleted',
 ] as const;
 export type WarningCode = (typeof warningCodes)[number];
 
@@ -119,11 +122,14 @@ export function isFaulty(faults: readonly Finding[]): faults is readonly [Findin
   return faults.length > 0;
 }
 
-/** What is told of a file that is not there because another one looks like it. */
+/** What is told of a file that is not there: another one looks like it, or what became of it is known. */
 const hints: ReadonlySet<FindingCode> = new Set([
   'name_differs_by_case',
   'name_differs_by_unicode_form',
   'conflict_copy_present',
+  'renamed',
+  'moved',
+  'deleted',
 ]);
 
 /**

@@ -90,3 +90,14 @@ export type ChildMessage =
 export function tellParent(message: ChildMessage): void {
   if (process.connected) process.send?.(message);
 }
+
+/** A library may go on waiting for a server that never answers. */
+const othersMs = 1500;
+
+/**
+ * Ends the process soon after everything of ours has been let go, though a library still waits; nothing happens where nobody
+ * does.
+ */
+export function endDespiteOthers(): void {
+  setTimeout(() => process.exit(), othersMs).unref();
+}

@@ -12,7 +12,13 @@ import { beginNotices } from '../operations/queue-notices.ts';
 import { registryFileAt } from '../source/registry-file.ts';
 import { describeLook } from './describe-look.ts';
 import { LookLines } from './look-lines.ts';
-import { endInTime, endOnUnawaitedErrors, tellParent, untilAskedToStop } from './lifetime.ts';
+import {
+  endDespiteOthers,
+  endInTime,
+  endOnUnawaitedErrors,
+  tellParent,
+  untilAskedToStop,
+} from './lifetime.ts';
 import { jsonLogger } from './logger.ts';
 import { openSource } from './open-source.ts';
 import { findDatabase, openContext } from './runtime.ts';
@@ -21,6 +27,12 @@ import { openReceiver, warnOfClearWebhook } from './webhook.ts';
 
 /** `daemon`: keeps the packages in step with the source until it is asked to stop. */
 export async function runDaemon(settings: Settings): Promise<void> {
+  await keepInStep(settings);
+  // A token that is being asked for cannot be called back.
+  endDespiteOthers();
+}
+
+async function keepInStep(settings: Settings): Promise<void> {
   const stop = untilAskedToStop();
   const logger = jsonLogger(settings.logLevel, { process: 'daemon' });
   endOnUnawaitedErrors(logger);

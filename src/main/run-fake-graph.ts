@@ -28,12 +28,14 @@ export async function runFakeGraph(wanted: FakeGraphWanted): Promise<number> {
   console.error(
     `A stand-in for Microsoft Graph serves ${root} at ${fake.url}, for trying on this machine only. Ctrl-C ends it.`,
   );
+  // For another terminal as well: what is run here has them already.
+  for (const [name, value] of Object.entries(settings)) console.log(`export ${name}=${shellQuote(value)}`);
   if (command.length === 0) {
-    for (const [name, value] of Object.entries(settings)) console.log(`export ${name}=${shellQuote(value)}`);
     await stop;
     return 0;
   }
-  return runWith(settings, command, stop);
+  // Waited for here, or the server would be gone before the command has begun.
+  return await runWith(settings, command, stop);
 }
 
 async function start({ root, port, https, token }: FakeGraphWanted) {

@@ -47,7 +47,12 @@ describe('fake-graph', () => {
   });
 
   it('runs a command with the settings that lead to it, and ends with its exit code', async () => {
-    const script = `console.log(process.env.AGENT_KNOWLEDGE_SOURCE, process.env.NODE_EXTRA_CA_CERTS); process.exitCode = 7`;
+    const script = `const { AGENT_KNOWLEDGE_SOURCE: source, NODE_EXTRA_CA_CERTS: ca, AGENT_KNOWLEDGE_GRAPH_BASE_URL: url } = process.env;
+      setTimeout(async () => {
+        const { status } = await fetch(url + '/v1.0/none');
+        console.log(source, ca, status);
+        process.exitCode = 7;
+      }, 300)`;
     const certificate = join(folder, '..', `${Date.now()}-certificate.pem`);
     const { code, stdout } = await runToEnd(
       ['fake-graph', '--root', folder, '--port', '0', '--write-certificate', certificate].concat([
@@ -57,7 +62,8 @@ describe('fake-graph', () => {
         script,
       ]),
     );
-    expect({ code, stdout }).toEqual({ code: 7, stdout: `graph ${certificate}\n` });
+    expect(code).toBe(7);
+    expect(stdout).toMatch(new RegExp(`^export .*\ngraph ${certificate} 401\n$`, 's'));
     expect(await readFile(certificate, 'utf8')).toContain('BEGIN CERTIFICATE');
     await rm(certificate);
   });

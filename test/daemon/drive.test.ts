@@ -1,5 +1,6 @@
 import { rename, rm, utimes } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { requestRefresh } from '../../src/operations/request-refresh.ts';
 import { eventually } from '../support/processes.ts';
 import { liveDrive, type LiveDrive } from '../support/live-drive.ts';
 
@@ -167,6 +168,9 @@ describe.concurrent('trouble of the service', () => {
     expect(alarms).toHaveLength(1);
     takeOut();
     await drive.save('Memo/memo.md', '# After it\n');
+    // Whoever asks now is answered by what is there now.
+    const asked = await requestRefresh(drive.database.context(), { agentKey: 'memo' });
+    expect(asked).toMatchObject({ outcome: 'LOADED' });
     await reaches(drive, 'memo', 2);
   }, 60_000);
 });

@@ -63,6 +63,15 @@ async function everyText(): Promise<string> {
 }
 
 test('a save in the drive is told to a subscriber; killed, refused and throttled, it goes on; no secret is told', async () => {
+  /** Download addresses, which let in whoever has them. */
+  const addresses = new Set<string>();
+  const forget = () => {
+    for (const { path } of fake.requests) {
+      const address = /tempauth=([\w-]+)/.exec(path)?.[1];
+      if (address !== undefined) addresses.add(address);
+    }
+    fake.forget();
+  };
   const api = await deployment.startApi();
   const first = await deployment.startDaemon(env);
   const stream = await follow(api.base);
@@ -75,14 +84,16 @@ test('a save in the drive is told to a subscriber; killed, refused and throttled
   // Killed and started again: nothing that it holds is downloaded again (bug 37).
   await deployment.save('intake', 'third');
   await stream.take(1);
-  fake.forget();
+  // What has been stored is remembered a moment later.
+  await sleep(1500);
+  forget();
   first.command.process.kill('SIGKILL');
   await first.command.ended;
   const second = await deployment.startDaemon(env);
-  expect(fake.downloads.filter(({ subject }) => subject?.endsWith('/b.md'))).toEqual([]);
+  expect(fake.downloads).toEqual([]);
 
   // One who is told to wait asks nobody meanwhile (F62, T1).
-  fake.forget();
+  forget();
   fake.fault({ kind: 'status', status: 429, headers: { 'retry-after': '2' }, times: 1 });
   await deployment.save('intake', 'fourth');
   expect((await stream.take(1))[0]).toMatchObject({ knowledgeVersion: 'v4' });
@@ -109,22 +120,24 @@ test('a save in the drive is told to a subscriber; killed, refused and throttled
   const said = [first, second].map(({ command }) => command.stdout() + command.stderr()).join('\n');
   const all = `${said}\n${api.command.stdout()}${api.command.stderr()}\n${await everyText()}`;
   const tokens = fake.requests.map(({ headers }) => (headers['authorization'] ?? '').slice('Bearer '.length));
-  const addresses = fake.requests.flatMap(({ path }) => /tempauth=([\w-]+)/.exec(path)?.[1] ?? []);
+  forget();
+  expect(addresses.size).toBeGreaterThan(3);
   const secrets = [...tokens, ...addresses, fake.clientSecret, fake.token].filter((text) => text !== '');
-  expect(secrets.length).toBeGreaterThan(5);
   expect(secrets.filter((text) => all.includes(text))).toEqual([]);
   // The control: what the processes may tell is found by the same search.
   expect([fake.driveId, 'accessDenied'].filter((text) => all.includes(text))).toHaveLength(2);
 }, 90_000);
 
-test('a daemon that is asked to stop while the service hangs ends soon (T11)', async () => {
+test('a daemon that is asked to stop while no token comes ends soon (T11)', async () => {
   const daemon = await deployment.startDaemon(env);
-  fake.fault({ kind: 'hang', at: 'start' });
+  fake.fault({ kind: 'hang', at: 'start', match: { origin: 'authority' } });
+  fake.expireTokens();
   await deployment.save('intake', 'never read');
   await sleep(1500);
   const asked = performance.now();
   expect(await daemon.command.end()).toBe(0);
-  expect(performance.now() - asked).toBeLessThan(6000);
+  expect(performance.now() - asked).toBeLessThan(5000);
+  expect(daemon.command.stderr()).not.toContain('could not be observed');
 }, 60_000);
 
 describe('where the API can be reached over https', () => {

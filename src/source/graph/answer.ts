@@ -72,7 +72,9 @@ export function toNetworkTrouble(where: string, error: unknown): PassingTrouble 
   if (error instanceof GraphError || error instanceof PassingTrouble) return error;
   if (error instanceof PrivateAddressError)
     return new GraphError('untrusted', `${where} leads to a private address; nothing was sent there.`);
-  const code = fieldOf(error, 'code');
+  // Of several addresses that were tried, the first one's.
+  const [tried] = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
+  const code = fieldOf(tried, 'code');
   const why =
     error instanceof DeadlineError
       ? error.message

@@ -3,7 +3,7 @@ import { sha256 } from '../../core/checksum.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { RememberedItem } from '../../core/item-memory.ts';
 import type { FileLook } from '../../core/look.ts';
-import type { RelativePath } from '../../core/package.ts';
+import type { RelativePath, Sha256 } from '../../core/package.ts';
 import { quote } from '../../core/quote.ts';
 import type { DriveItem } from './drive-item.ts';
 import { fetchContent, type ContentWanted, type Fetched } from './fetch-content.ts';
@@ -27,6 +27,12 @@ export interface FileWanted {
   readonly readAgain: () => Promise<DriveItem | null>;
 }
 
+/**
+ * How long a file is not downloaded again, unless its eTag is another one, whose downloads never agreed, or that the drive still
+ * reports in other ways than it is (C10).
+ */
+const restMs = 5 * 60_000;
+
 /** What one file that is there was read as. */
 export type ReadContent =
   | {
@@ -47,6 +53,8 @@ export class ContentReader {
   readonly #limit = pLimit(downloadsAtOnce);
   readonly #underWay = new Map<string, Promise<Fetched>>();
   readonly #tooLarge = new Map<string, string>();
+  /** Of files that are reported wrongly: why they are refused (null: they are not), and until when that stands. */
+  readonly #resting = new Map<string, { readonly message: string | null; readonly until: number }>();
 
   constructor(graph: Pick<Graph, 'download'>, known: KnownContents, habits: MismatchHabits) {
     this.#graph = graph;
@@ -58,12 +66,35 @@ export class ContentReader {
   async read(wanted: FileWanted): Promise<ReadContent> {
     const { location, path, item, maxBytes } = wanted;
     const known = (await this.#known.of(location.driveId)).get(keyInDrive(location, path));
-    const reused = known && isSameContent(known, item) ? await this.#reuse(wanted, known) : null;
-    if (reused !== null) return reused;
+    const resting = this.#restOf(wanted);
+    if (resting?.message) return refused(path, 'unreadable', resting.message, false);
+    const steady = known !== undefined && isSteady(known, item) ? known : null;
+    const isKnown = known !== undefined && isSameContent(known, item);
+    const reused = isKnown ? known : resting === null ? null : steady;
+    const read = reused === null ? null : await this.#reuse(wanted, reused);
+    if (read !== null) return read;
     const key = JSON.stringify([location.driveId, path, item, maxBytes]);
     const message = this.#tooLarge.get(key);
     if (message !== undefined) return refused(path, 'too_large', message, false);
-    return this.#take(wanted, key, await this.#fetch(wanted, key));
+    const fetched = await this.#fetch(wanted, key, steady?.checksum ?? null);
+    this.#rest(wanted, fetched, steady);
+    return this.#take(wanted, key, fetched);
+  }
+
+  #restOf(wanted: FileWanted): { readonly message: string | null } | null {
+    const resting = this.#resting.get(tagKey(wanted));
+    return resting !== undefined && this.#habits.now() < resting.until ? resting : null;
+  }
+
+  /** What has just been found out again and again need not be at each look. */
+  #rest(wanted: FileWanted, fetched: Fetched, steady: RememberedItem | null): void {
+    if (wanted.item.eTag === null) return;
+    const isUnsteady = fetched.state === 'refused' && fetched.isUnsteady;
+    const isSteady = fetched.state === 'content' && fetched.unverified && steady !== null;
+    if (!isUnsteady && !isSteady) return;
+    if (this.#resting.size >= mostTooLarge) this.#resting.clear();
+    const until = this.#habits.now() + restMs;
+    this.#resting.set(tagKey(wanted), { message: isUnsteady ? fetched.message : null, until });
   }
 
   /** Null where the bytes are asked for, or must be counted, and are nowhere here. */
@@ -89,11 +120,16 @@ export class ContentReader {
   }
 
   /** Packages may share a file, and then their looks share its download. */
-  #fetch({ location, path, item, maxBytes, readAgain }: FileWanted, key: string): Promise<Fetched> {
+  #fetch(
+    { location, path, item, maxBytes, readAgain }: FileWanted,
+    key: string,
+    steady: Sha256 | null,
+  ): Promise<Fetched> {
     const underWay = this.#underWay.get(key);
     if (underWay !== undefined) return underWay;
     const { driveId } = location;
-    const wanted: ContentWanted = { driveId, path, item, maxBytes, readAgain, habits: this.#habits };
+    const habits = this.#habits;
+    const wanted: ContentWanted = { driveId, path, item, maxBytes, readAgain, habits, steady };
     const fetching = this.#limit(() => fetchContent(this.#graph, wanted)).finally(() =>
       this.#underWay.delete(key),
     );
@@ -136,6 +172,15 @@ export class ContentReader {
     if (this.#tooLarge.size >= mostTooLarge) this.#tooLarge.clear();
     this.#tooLarge.set(key, message);
   }
+}
+
+/** Whether these bytes were once found to be served steadily under the very eTag that the item has. */
+function isSteady(known: RememberedItem, { id, eTag }: DriveItem): boolean {
+  return known.unverified && known.itemId === id && known.eTag !== null && known.eTag === eTag;
+}
+
+function tagKey({ location, item }: FileWanted): string {
+  return JSON.stringify([location.driveId, item.id, item.eTag]);
 }
 
 function capturedOf(

@@ -80,7 +80,7 @@ async function findShared(graph: Pick<Graph, 'call'>, link: string): Promise<Dri
   try {
     return { driveId, rootPath: await pathTo(graph, driveId, shared) };
   } catch (error) {
-    // A link may let in to a folder and to nothing above it: then the folder itself is where paths start.
+    // A link may let in to a folder and to nothing above it, or nobody says what is above it: then the folder itself is where paths start.
     const isHidden = error instanceof GraphError && ['forbidden', 'missing'].includes(error.trouble);
     if (!isHidden) throw error;
     return { driveId, rootPath: '', anchorId: shared.id };
@@ -91,7 +91,8 @@ async function findShared(graph: Pick<Graph, 'call'>, link: string): Promise<Dri
 async function pathTo(graph: Pick<Graph, 'call'>, driveId: string, shared: DriveItem): Promise<string> {
   const names: string[] = [];
   let item = shared;
-  while (!item.isRoot && item.parentId !== null) {
+  while (!item.isRoot) {
+    if (item.parentId === null) throw new GraphError('missing', 'The folder above a shared one is not told.');
     if (item.name === null || names.length >= mostFolders)
       throw new GraphError(
         'protocol',

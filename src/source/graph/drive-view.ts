@@ -63,10 +63,14 @@ export function judgeRefusal(path: string, refusal: ItemRefusal): FileFound {
   );
 }
 
-/** A text that two views share where a file is the same in both: whole items are compared, not their times (C13). */
-export function printFound(found: FileFound | undefined): string {
+/**
+ * A text that two views share where a file is the same in both: whole items are compared, not their times (C13). Where hash and
+ * size are known to lie the eTag alone is, if there is one (C10).
+ */
+export function printFound(found: FileFound | undefined, isLie = false): string {
   if (found?.state !== 'there') return found?.state ?? 'unasked';
   const { id, eTag, cTag, sizeBytes, quickXorHash } = found.item;
+  if (isLie && eTag !== null) return JSON.stringify([id, eTag]);
   return JSON.stringify([id, eTag, cTag, sizeBytes, quickXorHash]);
 }
 

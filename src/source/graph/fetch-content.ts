@@ -1,3 +1,5 @@
+import { sha256 } from '../../core/checksum.ts';
+import type { Sha256 } from '../../core/package.ts';
 import { quote } from '../../core/quote.ts';
 import { isAsReported } from './as-reported.ts';
 import type { DriveItem } from './drive-item.ts';
@@ -16,6 +18,8 @@ export interface ContentWanted {
   /** The item as it is now; null where it is gone. */
   readonly readAgain: () => Promise<DriveItem | null>;
   readonly habits: MismatchHabits;
+  /** What its bytes were when they were found to be served steadily and reported otherwise, under this very eTag; null else. */
+  readonly steady: Sha256 | null;
 }
 
 /**
@@ -25,7 +29,8 @@ export interface ContentWanted {
 export type Fetched =
   | { readonly state: 'content'; readonly bytes: Uint8Array; readonly unverified: boolean }
   | { readonly state: 'too_large'; readonly message: string }
-  | { readonly state: 'refused'; readonly message: string }
+  /** `isUnsteady`: no two downloads are the same for long. */
+  | { readonly state: 'refused'; readonly message: string; readonly isUnsteady: boolean }
   | { readonly state: 'changed' };
 
 /**
@@ -39,6 +44,8 @@ export async function fetchContent(graph: Pick<Graph, 'download'>, wanted: Conte
     const first = await download();
     if (!first.whole || first.bytes.length > maxBytes) return tooLarge(wanted);
     if (isAsReported(item, first.bytes)) return { state: 'content', bytes: first.bytes, unverified: false };
+    if (sha256(first.bytes) === wanted.steady)
+      return { state: 'content', bytes: first.bytes, unverified: true };
     return answerFor(wanted, await settleMismatch({ item, first: first.bytes, download, readAgain, habits }));
   } catch (error) {
     return fateOf(wanted, error);
@@ -58,7 +65,7 @@ function answerFor(wanted: ContentWanted, settled: Settled): Fetched {
       return { state: 'changed' };
     case 'unsteady': {
       const message = `${file} cannot be read: in ${settled.downloads} downloads the drive served other bytes than the length and the hash it reports, and not the same ones.`;
-      return { state: 'refused', message };
+      return { state: 'refused', message, isUnsteady: true };
     }
     default:
       return settled satisfies never;
@@ -79,5 +86,5 @@ function fateOf({ path }: ContentWanted, error: unknown): Fetched {
   if (error.trouble === 'missing') return { state: 'changed' };
   if (!['forbidden', 'locked', 'refused', 'gone'].includes(error.trouble)) throw error;
   const message = `${quote(path, 400)} is there and its content is refused: ${describeRefusal(error)}.`;
-  return { state: 'refused', message };
+  return { state: 'refused', message, isUnsteady: false };
 }

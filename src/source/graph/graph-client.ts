@@ -11,6 +11,7 @@ import { attempt, type AttemptsWanted } from './attempts.ts';
 import { Renewal, sendAuthorized } from './authorized.ts';
 import { runBatch } from './batch.ts';
 import { resolveCloud } from './clouds.ts';
+import { askOneByOne, isBatchRefused } from './one-by-one.ts';
 import { downloadOnce } from './download.ts';
 import type { Exchanged } from './exchange.ts';
 import { GraphError } from './graph-error.ts';
@@ -99,13 +100,18 @@ class GraphClient implements Graph {
   }
 
   async batch(steps: readonly BatchStep[]): Promise<readonly BatchAnswer[]> {
-    return this.#untilClosed(() => {
+    return this.#untilClosed(async () => {
       const post = (body: unknown, units: number) =>
         this.#call({ method: 'POST', target: '/$batch', body, units });
       const renew = async (headers: Readonly<Record<string, string>>): Promise<void> => {
         await this.#tokens.renew(await this.#tokens.read(), readClaims(headers['www-authenticate']));
       };
-      return runBatch({ ...this.#attempts, post, renew }, steps);
+      try {
+        return await runBatch({ ...this.#attempts, post, renew }, steps);
+      } catch (error) {
+        if (!isBatchRefused(error)) throw error;
+        return askOneByOne((target) => this.#call({ target }), steps);
+      }
     });
   }
 

@@ -96,7 +96,9 @@ async function settle(
   const isSameRoot = after.state === 'there' && after.root.id === view.root.id;
   for (const [index, path] of wanted.paths.entries()) {
     const outcome = read[index];
-    const isSame = isSameRoot && printFound(view.files.get(path)) === printFound(after.files.get(path));
+    const isLie = outcome?.state === 'read' && outcome.captured?.unverified === true;
+    const is = after.state === 'there' ? after.files.get(path) : undefined;
+    const isSame = isSameRoot && printFound(view.files.get(path), isLie) === printFound(is, isLie);
     if (!isSame || outcome?.state === 'changed') changed ??= path;
     else if (outcome?.state === 'read' && outcome.captured !== null)
       await known.note(wanted.location.driveId, outcome.captured);

@@ -50,6 +50,9 @@ export interface GraphSource extends Source {
   knownItems(): Promise<readonly KnownItem[]>;
 }
 
+/** Milliseconds after a look until what it has downloaded is stored in all likelihood. */
+const persistMs = 1000;
+
 /** A look gains by company: what several ask for goes out in one batch. */
 const looksAtOnce = 20;
 
@@ -76,6 +79,7 @@ class DriveSource implements GraphSource {
   readonly #tools: LookTools;
   readonly #root: RootObserver;
   #location: Promise<DriveLocation> | null = null;
+  #persisting: NodeJS.Timeout | undefined;
 
   constructor(options: GraphSourceOptions) {
     this.#options = options;
@@ -111,7 +115,7 @@ class DriveSource implements GraphSource {
       const location = await this.resolve();
       const look = await lookInDrive(this.#tools, { location, paths, withContent, maxFileBytes, isRoutine });
       if (look.root === 'trouble') this.#forget();
-      else await this.#tools.known.persist(location.driveId);
+      else await this.#persist(location.driveId);
       return look;
     } catch (error) {
       return this.#lookAtTrouble(error);
@@ -137,6 +141,7 @@ class DriveSource implements GraphSource {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#persisting);
     this.#closing.abort(closed());
   }
 
@@ -145,6 +150,15 @@ class DriveSource implements GraphSource {
     if (!(error instanceof GraphError) || !isAboutPlace(error)) throw toSourceError(error);
     this.#forget();
     return lostRoot(placeMessage(this.#tools.name, error));
+  }
+
+  /** What has been downloaded is stored only after its look, so it is tried again a moment later. */
+  async #persist(driveId: string): Promise<void> {
+    await this.#tools.known.persist(driveId);
+    clearTimeout(this.#persisting);
+    if (!this.#tools.known.hasPending(driveId) || this.#signal.aborted) return;
+    this.#persisting = setTimeout(() => void this.#tools.known.persist(driveId), persistMs);
+    this.#persisting.unref();
   }
 
   /** The next question finds the drive anew: a site or a shared folder may lead elsewhere by now. */

@@ -72,6 +72,10 @@ export class KnownContents {
     }
   }
 
+  hasPending(driveId: string): boolean {
+    return (this.#pending.get(driveId)?.size ?? 0) > 0;
+  }
+
   #open(driveId: string): Promise<Map<string, RememberedItem>> {
     const known = this.#drives.get(driveId) ?? this.#recall(driveId);
     this.#drives.set(driveId, known);

@@ -11,6 +11,11 @@ export class KnownTree {
     return [...this.#items.values()];
   }
 
+  /** What a listed file last was; null where it has not been met. */
+  file(path: string): KnownItem | null {
+    return this.#items.get(`${path}\nfile`) ?? null;
+  }
+
   /** Another drive or folder makes everything else unknown. */
   noteRoot(location: DriveLocation, root: DriveItem): void {
     const place = `${location.driveId}\n${keyInDrive(location, '')}`;

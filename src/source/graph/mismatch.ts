@@ -49,7 +49,10 @@ export async function settleMismatch(mismatched: Mismatched): Promise<Settled> {
     if (now === null || !isUnchanged(item, now)) return { state: 'changed' };
     const next = await download();
     if (!next.whole) return { state: 'too_large' };
-    if (isAsReported(item, next.bytes)) return { state: 'verified', bytes: next.bytes };
+    if (isAsReported(now, next.bytes)) {
+      const isTold = now.quickXorHash === item.quickXorHash && now.sizeBytes === item.sizeBytes;
+      return isTold ? { state: 'verified', bytes: next.bytes } : { state: 'changed' };
+    }
     if (Buffer.compare(bytes, next.bytes) === 0) same += 1;
     else [same, since] = [1, habits.now()];
     bytes = next.bytes;
@@ -58,7 +61,9 @@ export async function settleMismatch(mismatched: Mismatched): Promise<Settled> {
   return { state: 'unsteady', downloads: waitsMs.length + 1 };
 }
 
+/** The eTag stands for everything: with the same one, what else is told and differs is another lie (C10). */
 function isUnchanged(before: DriveItem, now: DriveItem): boolean {
+  if (before.eTag !== null) return before.id === now.id && before.eTag === now.eTag;
   const parts = ['id', 'eTag', 'cTag', 'sizeBytes', 'quickXorHash'] as const;
   return parts.every((part) => before[part] === now[part]);
 }

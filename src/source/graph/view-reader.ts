@@ -1,4 +1,5 @@
 import type { KnownItem } from '../../core/drive-tree.ts';
+import type { Finding } from '../../core/finding.ts';
 import type { RelativePath } from '../../core/package.ts';
 import type { DriveItem } from './drive-item.ts';
 import {
@@ -15,6 +16,7 @@ import { foldersTo, itemById, itemByPath, keyInDrive, type DriveLocation } from 
 import { ItemReader, type ItemAnswer } from './item-reader.ts';
 import { KnownTree } from './known-tree.ts';
 import { walkTo, type Walked } from './walk-to.ts';
+import { goneHint, movedHint, renamedHint } from './whereabouts.ts';
 
 /** How long a look of the safety net may trust what was found out about folders and about names that are not there. */
 const trustedMs = 5 * 60_000;
@@ -145,9 +147,26 @@ export class ViewReader {
     }
     const at = this.#now();
     const read = (target: string) => this.#readPath(location, target);
-    const walked = await walkTo(path, { ...place, read });
+    const found = await walkTo(path, { ...place, read });
+    const isGone = found.state === 'absent' && found.hints.length === 0;
+    const walked = isGone ? { ...found, hints: await this.#whereabouts(place, path) } : found;
     this.#walked.set(key, { at, walked });
     return (await this.#judgeWalked(location, path, walked)) ?? { state: 'absent', hints: [] };
+  }
+
+  /** What became of a file that was met before: its id outlives renames and moves (A1). */
+  async #whereabouts({ location }: Place, path: string): Promise<readonly Finding[]> {
+    const known = this.#tree.file(path);
+    if (known === null) return [];
+    const { driveId } = location;
+    const answer = await this.#reader.read(itemById(driveId, known.itemId));
+    if (answer.state === 'refused') return answer.status === 404 ? [goneHint(path)] : [];
+    const { name, parentId, deleted } = answer.item;
+    if (deleted) return [goneHint(path)];
+    if (parentId === null || parentId === known.parentId)
+      return name === null ? [] : [renamedHint(path, name)];
+    const folder = await this.#reader.read(itemById(driveId, parentId));
+    return [movedHint(path, folder.state === 'item' ? folder.item.name : null, name)];
   }
 
   /** Null where the item that the walk led to is gone. */

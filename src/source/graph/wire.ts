@@ -12,6 +12,8 @@ class Letter implements MiddlewareOptions {
   readonly path: string;
   readonly maxBytes: number | null;
   answer: Exchanged | null = null;
+  /** What kept it from an answer, as it was thrown: the client knows only its words. */
+  error: unknown = null;
 
   constructor(path: string, maxBytes: number | null) {
     this.path = path;
@@ -58,10 +60,14 @@ export function openWire(
       .responseType(ResponseType.RAW)
       .middlewareOptions([letter])
       .headers({ ...headers });
-    if (method === 'GET') await request.get();
-    else if (method === 'POST') await request.post(body);
-    else if (method === 'PATCH') await request.patch(body);
-    else await request.delete();
+    try {
+      if (method === 'GET') await request.get();
+      else if (method === 'POST') await request.post(body);
+      else if (method === 'PATCH') await request.patch(body);
+      else await request.delete();
+    } catch (error) {
+      throw letter.error ?? error;
+    }
     if (letter.answer === null) throw new Error('The request ended without an answer.');
     return letter.answer;
   };
@@ -78,13 +84,18 @@ class Transport implements Middleware {
     const letter = context.middlewareControl?.getMiddlewareOptions(Letter);
     if (!(letter instanceof Letter)) throw new Error('A request came without its path.');
     const { method = 'GET', body, headers } = context.options ?? {};
-    letter.answer = await this.#send({
-      method,
-      path: letter.path,
-      headers: Object.fromEntries(new Headers(headers)),
-      body: typeof body === 'string' ? body : null,
-      maxBytes: letter.maxBytes,
-    });
+    try {
+      letter.answer = await this.#send({
+        method,
+        path: letter.path,
+        headers: Object.fromEntries(new Headers(headers)),
+        body: typeof body === 'string' ? body : null,
+        maxBytes: letter.maxBytes,
+      });
+    } catch (error) {
+      letter.error = error;
+      throw error;
+    }
     // The client wants one; nobody reads it.
     context.response = new Response(null, { status: 204 });
   }

@@ -30,7 +30,9 @@ export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
     const isOurs = await holdsOnlyOurs(real);
     requirePrivate(real, mode, isOurs);
     const mayNarrow = isRoot() || uid === process.getuid?.();
-    if (isOurs && mayNarrow && (mode & 0o777) !== 0o700) {
+    // A cluster that lies in root's folder belongs to a user who must get through to it.
+    const mustPass = uid === 0 && (await belongsToAnother(path.join(real, 'postgres'), uid));
+    if (isOurs && mayNarrow && !mustPass && (mode & 0o777) !== 0o700) {
       await chmod(real, 0o700);
     }
     return { path: real, uid, gid, isOurs };
@@ -66,6 +68,15 @@ async function makeFolder(folder: string): Promise<void> {
     if (codeOf(error) !== 'EEXIST' || !(await stat(folder)).isDirectory()) {
       throw error;
     }
+  }
+}
+
+async function belongsToAnother(folder: string, uid: number): Promise<boolean> {
+  try {
+    return (await stat(folder)).uid !== uid;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
   }
 }
 

@@ -59,6 +59,21 @@ describe('the drive that the settings mean', () => {
       expect('message' in look && look.message).toContain('has no library named Other');
     }));
 
+  it('starts at the shared folder itself where nobody says what lies above it (A9, D12)', () =>
+    withPlace(
+      byLink,
+      async ({ fake, source }) => {
+        fake.fault({
+          kind: 'item',
+          match: { path: '/shares/' },
+          fields: { parentReference: { driveId: fake.driveId } },
+        });
+        expect(told(await source.look(listed('a.md'), options))).toEqual(['inner']);
+        expect(await source.resolve()).toMatchObject({ driveId: fake.driveId, anchorId: expect.any(String) });
+      },
+      { sharedPath: 'Team #1', rootPath: 'Knowledge ü' },
+    ));
+
   it('is found by a sharing link, and paths start at the folder that is shared (A9)', () =>
     withPlace(
       byLink,

@@ -217,6 +217,24 @@ describe('calls', () => {
 });
 
 describe('batches', () => {
+  it.each([400, 404, 405, 501])(
+    'that are refused as a whole (%d) are asked step by step (B1)',
+    async (status) => {
+      await using server = await standIn(({ url }, response) => {
+        if (url === '/v1.0/$batch') return sendJson(response, { error: { code: 'BadRequest' } }, status);
+        if (url === '/v1.0/2') return sendJson(response, { error: { code: 'itemNotFound' } }, 404);
+        sendJson(response, { url });
+      });
+      const { graph } = openHasty(server.url);
+      const answers = await graph.batch(Array.from({ length: 25 }, (_, index) => ({ path: `/${index}` })));
+      expect(answers.map(({ status }) => status)).toEqual(
+        Array.from({ length: 25 }, (_, index) => (index === 2 ? 404 : 200)),
+      );
+      expect(answers[7]?.body).toEqual({ url: '/v1.0/7' });
+      expect(answers[2]?.body).toMatchObject({ error: { code: 'itemNotFound' } });
+    },
+  );
+
   it('are cut at 20, matched by id, and retried step by step (B1)', async () => {
     const asked: Record<string, number> = {};
     await using server = await standIn(({ body }, response) => {

@@ -101,6 +101,32 @@ describe('a look at a drive', () => {
       };
       expect(told(await source.look(listed('a.md'), options))).toEqual(['unreadable']);
       expect(downloadsOf(drive)).toBe(8);
+      // It is let be for a while, and looked into again after it, or at once where somebody has saved it.
+      expect(told(await source.look(listed('a.md'), options))).toEqual(['unreadable']);
+      expect(downloadsOf(drive)).toBe(8);
+      drive.onContent = () => undefined;
+      drive.put('a.md', 'saved');
+      expect(told(await source.look(listed('a.md'), options))).toEqual(['saved']);
+    }));
+
+  it('takes steady bytes whose reported hash is another one each time, and does not download for ever (C10)', () =>
+    withTinyDrive(async (drive, source, tiny) => {
+      const file = drive.put('a.md', 'text');
+      let n = 0;
+      drive.onAsked = () => {
+        n += 1;
+        file.spoil = { file: { hashes: { quickXorHash: Buffer.alloc(20, n % 200).toString('base64') } } };
+      };
+      for (let round = 0; round < 4; round += 1) {
+        const look = await source.look(listed('a.md'), options);
+        expect(told(look)).toEqual(['text']);
+        expect(look).toMatchObject({ notices: [{ code: 'unverified' }] });
+      }
+      // Four that agree, and one more that says the same of the next lie.
+      expect(downloadsOf(drive)).toBe(5);
+      tiny.pass(600_000);
+      await source.look(listed('a.md'), options);
+      expect(downloadsOf(drive)).toBe(6);
     }));
 
   it('takes an empty file without a hash, and sizes that cannot be as none (bug 20, C11)', () =>
