@@ -65,7 +65,7 @@ function usualFields(drive: DriveFacts, item: FakeItem): Json {
     name: item.name,
     eTag: eTagOf(item),
     ...(item.kind === 'file' && { cTag: cTagOf(item) }),
-    size: item.kind === 'file' ? item.sizeBytes : sizeBelow(drive.tree, item),
+    size: item.kind === 'file' ? item.sizeBytes : drive.tree.sizeBelow(item),
     ...times,
     webUrl: `${drive.webUrl}${encodedPath(drive, item)}`,
     createdBy: by,
@@ -107,13 +107,6 @@ function cased(text: string, way: 'upper' | 'lower'): string {
 
 function encodedPath(drive: DriveFacts, item: FakeItem): string {
   return drive.tree.pathOf(item).split('/').map(encodeURIComponent).join('/');
-}
-
-function sizeBelow(tree: ItemTree, folder: FakeItem): number {
-  const sizes = tree
-    .children(folder.id)
-    .map((child) => (child.kind === 'file' ? child.sizeBytes : sizeBelow(tree, child)));
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Times of the service have no milliseconds. */

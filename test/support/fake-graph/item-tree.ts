@@ -40,6 +40,7 @@ export class ItemTree {
   sequence = 0;
   /** Made when it is needed after a scan. */
   #byParent: ReadonlyMap<string | null, readonly FakeItem[]> | null = null;
+  readonly #sizes = new Map<string, number>();
   readonly #scanEveryMs: number;
   #scannedAt = -Infinity;
 
@@ -57,6 +58,7 @@ export class ItemTree {
     if (now - this.#scannedAt < this.#scanEveryMs) return;
     this.#scannedAt = now;
     this.#byParent = null;
+    this.#sizes.clear();
     const seen = new Set<string>();
     // A folder that is gone is a drive in which there is nothing any more.
     const stat = statSync(this.root, { bigint: true, throwIfNoEntry: false });
@@ -78,6 +80,18 @@ export class ItemTree {
       ({ parentId }) => parentId,
     );
     return this.#byParent.get(id) ?? [];
+  }
+
+  /** Bytes of all files below a folder; added up once for each scan. */
+  sizeBelow(folder: FakeItem): number {
+    const known = this.#sizes.get(folder.id);
+    if (known !== undefined) return known;
+    const sizes = this.children(folder.id).map((child) =>
+      child.kind === 'file' ? child.sizeBytes : this.sizeBelow(child),
+    );
+    const size = sizes.reduce((sum, one) => sum + one, 0);
+    this.#sizes.set(folder.id, size);
+    return size;
   }
 
   /** By the names from the root, or from a folder, on; case does not matter, the Unicode form does (A2, A7). */
