@@ -157,7 +157,10 @@ export function summarize(look: PackageLook): string[] {
         return Buffer.from(text).equals(Buffer.from(content)) ? `=${text}` : `present ${sizeBytes} bytes`;
       }
       case 'absent':
-        return ['absent', ...new Set(file.hints.map(({ code }) => code))].join(' ');
+        // A folder cannot tell what became of a file that is gone; a drive can.
+        return ['absent', ...new Set(file.hints.map(({ code }) => code))]
+          .filter((code) => !['renamed', 'moved', 'deleted'].includes(code))
+          .join(' ');
       case 'refused':
         return `refused ${file.code}`;
       default:

@@ -140,7 +140,7 @@ describe('a look of the safety net', () => {
       drive.put('docs/a.md', 'two');
       expect(await look()).toEqual(['two']);
       drive.files.delete('docs/a.md');
-      expect(await look()).toEqual([['absent']]);
+      expect(await look()).toEqual([['absent', 'deleted']]);
       drive.put('docs/a.md', 'three');
       expect(await look()).toEqual(['three']);
     }));

@@ -146,7 +146,7 @@ describe('what is said of an item', () => {
     withFake(async ({ source, fake, root }) => {
       const call = async () => rm(join(root, 'a.md'));
       fake.fault({ kind: 'at_content', call, times: 1, match: { path: 'b.md' } });
-      expect(told(await source.look(files, options))).toEqual([['absent'], 'b1']);
+      expect(told(await source.look(files, options))).toEqual([['absent', 'deleted'], 'b1']);
     }));
 
   it('never loses a name that the service does not hold for one (A6): 400 is a refusal, not a deletion', () =>
