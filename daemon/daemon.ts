@@ -174,8 +174,9 @@ export class Daemon implements AsyncDisposable {
       if (failures > 0) logger.warn('the heartbeat goes on', { failures });
       return true;
     } catch (error) {
-      const message = messageOf(error);
-      if (failures === 0) logger.error(`the heartbeat failed: ${message}`);
+      // A full disk is told once, whoever meets it first (F29).
+      const isTold = this.#pool.space.raise(error);
+      if (failures === 0 && !isTold) logger.error(`the heartbeat failed: ${messageOf(error)}`);
       return false;
     }
   }
