@@ -1,5 +1,7 @@
 import type { DriveChange } from '../../core/drive-hints.ts';
+import { fieldOf } from './answer.ts';
 import { GraphError } from './graph-error.ts';
+import { isFacet, parseItem, textOf } from './parse-item.ts';
 
 /** One page of a feed of changes: it names the next page, or it is the last one and names where the next round begins. */
 export type ChangePage = {
@@ -14,42 +16,24 @@ export type ChangePage = {
  * `protocol` where it is no page: an empty list and a failure must not be confused (bug 38).
  */
 export function readChangePage(body: unknown): ChangePage {
-  const page = asObject(body);
-  const value = page?.['value'];
-  if (!page || !Array.isArray(value)) throw noPage('no list of changes');
+  const value = fieldOf(body, 'value');
+  if (!Array.isArray(value)) throw noPage('no list of changes');
   const changes = value.map(readChange).filter((change) => change !== null);
-  const next = asText(page['@odata.nextLink']);
+  const next = textOf(body, '@odata.nextLink');
   if (next !== null) return { changes, items: value.length, next };
-  const delta = asText(page['@odata.deltaLink']);
+  const delta = textOf(body, '@odata.deltaLink');
   if (delta === null) throw noPage('neither a link to the next page nor one for the next round');
   return { changes, items: value.length, next: null, delta };
 }
 
 /** `deleted` is looked at first, and a deletion needs nothing but its id (D7, bug 19); `@removed` means the same (D9). */
 function readChange(entry: unknown): DriveChange | null {
-  const item = asObject(entry);
-  const id = asText(item?.['id']);
-  if (!item || id === null) return null;
-  const deleted = [item['deleted'], item['@removed']].some((facet) => asObject(facet) !== null);
-  if (!deleted && asObject(item['root']) !== null) return null;
-  const parentId = asText(asObject(item['parentReference'])?.['id']);
-  return { id, name: asText(item['name']), parentId, kind: kindOf(item), deleted };
-}
-
-function kindOf(item: Readonly<Record<string, unknown>>): DriveChange['kind'] {
-  if (asObject(item['file'])) return 'file';
-  if (asObject(item['folder'])) return 'folder';
-  return asObject(item['package']) ? 'other' : 'unknown';
+  if (textOf(entry, 'id') === null) return null;
+  const { id, name, parentId, kind, isRoot, ...item } = parseItem(entry);
+  const deleted = item.deleted || isFacet(entry, '@removed');
+  return isRoot && !deleted ? null : { id, name, parentId, kind, deleted };
 }
 
 function noPage(found: string): GraphError {
   return new GraphError('protocol', `A page of changes was expected, and the answer has ${found}.`);
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-}
-
-function asText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -1,5 +1,6 @@
 import type { Graph } from './graph.ts';
 import { GraphError } from './graph-error.ts';
+import { textOf } from './parse-item.ts';
 
 /** A subscription as the service keeps it. */
 export interface Subscription {
@@ -34,7 +35,7 @@ export async function createSubscription(graph: Graph, wanted: SubscriptionWante
       clientState,
     },
   });
-  const id = fieldOf(body, 'id');
+  const id = textOf(body, 'id');
   if (id === null) throw new GraphError('protocol', 'The new subscription has no id.');
   return { id, expiresAt: expiryOf(body, until) };
 }
@@ -60,11 +61,6 @@ function pathOf(id: string): string {
 
 /** The service may grant less than was asked for. */
 function expiryOf(body: unknown, wanted: Date): Date {
-  const granted = new Date(fieldOf(body, 'expirationDateTime') ?? Number.NaN);
+  const granted = new Date(textOf(body, 'expirationDateTime') ?? Number.NaN);
   return Number.isNaN(granted.getTime()) ? wanted : granted;
-}
-
-function fieldOf(body: unknown, name: string): string | null {
-  const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : null;
-  return typeof value === 'string' && value !== '' ? value : null;
 }

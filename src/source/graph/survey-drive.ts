@@ -2,11 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Asked, ContentFacts, DriveSurvey, Refusal } from '../../core/drive-survey.ts';
 import { messageOf } from '../../core/errors.ts';
 import { toTrouble } from './answer.ts';
+import { isAsReported } from './as-reported.ts';
 import { PassingTrouble } from './attempts.ts';
-import type { BatchAnswer, Graph, GraphAnswer } from './graph.ts';
+import type { DriveItem } from './drive-item.ts';
+import type { BatchAnswer, Graph } from './graph.ts';
 import { GraphError } from './graph-error.ts';
 import { contentById, itemByPath, type DriveLocation } from './item-path.ts';
-import { quickXorHash } from './quick-xor-hash.ts';
+import { parseItem, textOf } from './parse-item.ts';
 import { readTokenFacts } from './token-facts.ts';
 
 export interface DriveToSurvey {
@@ -51,7 +53,10 @@ export async function surveyDrive(input: DriveToSurvey): Promise<DriveSurvey> {
   const isHopeless = drive.state === 'refused' && drive.trouble !== 'forbidden';
   const root = isHopeless
     ? notAsked
-    : await ask(async () => kindOf(await graph.call({ target: itemByPath(place.answer, ''), units: 1 })));
+    : await ask(async () => {
+        const { body } = await graph.call({ target: itemByPath(place.answer, ''), units: 1 });
+        return { kind: parseItem(body).kind };
+      });
   const isThere = root.state === 'answered';
   // Only a whole library is sure to tell its changes (D25), so that is what the daemon asks.
   const changes = isHopeless ? notAsked : await ask(() => askForChanges(graph, base));
@@ -137,11 +142,13 @@ async function readFirst(input: DriveToSurvey, location: DriveLocation): Promise
   for (const [index, answer] of answers.entries()) {
     const { status, body } = answer;
     if (status !== 200 && status !== 404) refused ??= stepTrouble(answer, input.clock().getTime());
-    const [id, path] = [textOf(body, 'id'), paths[index]];
-    if (status !== 200 || id === null || path === undefined || fieldOf(body, 'file') === null) continue;
-    const content = contentById(location.driveId, id);
+    const path = paths[index];
+    if (status !== 200 || path === undefined) continue;
+    const item = parseItem(body);
+    if (item.kind !== 'file') continue;
+    const content = contentById(location.driveId, item.id);
     const { bytes, whole } = await input.graph.download(content, input.maxFileBytes);
-    return { path, sizeBytes: bytes.length, isAsReported: whole ? compare(body, bytes) : null };
+    return { path, sizeBytes: bytes.length, isAsReported: whole ? compare(item, bytes) : null };
   }
   if (refused !== null) throw refused;
   return null;
@@ -153,30 +160,7 @@ function stepTrouble({ status, headers, body, requestId }: BatchAnswer, nowMs: n
   return new GraphError(status === 429 ? 'throttled' : trouble, message, { status, codes, requestId });
 }
 
-function compare(item: unknown, bytes: Uint8Array): boolean | null {
-  const hash = textOf(fieldOf(fieldOf(item, 'file'), 'hashes'), 'quickXorHash');
-  const size = fieldOf(item, 'size');
-  // A negative size is none (C11).
-  const sizeBytes = typeof size === 'number' && size >= 0 ? size : null;
-  if (hash === null && sizeBytes === null) return null;
-  const isHash = hash === null || hash === quickXorHash(bytes);
-  return isHash && (sizeBytes === null || sizeBytes === bytes.length);
-}
-
-function kindOf({ body }: GraphAnswer) {
-  const has = (facet: string): boolean => fieldOf(body, facet) !== null;
-  // A notebook has the facet of a package, and is neither file nor folder (A11).
-  if (has('package')) return { kind: 'other' } as const;
-  if (has('file')) return { kind: 'file' } as const;
-  return { kind: has('folder') || has('root') ? 'folder' : 'unknown' } as const;
-}
-
-function fieldOf(body: unknown, name: string): unknown {
-  if (typeof body !== 'object' || body === null) return null;
-  return (body as Readonly<Record<string, unknown>>)[name] ?? null;
-}
-
-function textOf(body: unknown, name: string): string | null {
-  const value = fieldOf(body, name);
-  return typeof value === 'string' ? value : null;
+/** Null where the drive says neither length nor hash. */
+function compare(item: DriveItem, bytes: Uint8Array): boolean | null {
+  return item.quickXorHash === null && item.sizeBytes === null ? null : isAsReported(item, bytes);
 }
