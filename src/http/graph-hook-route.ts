@@ -2,6 +2,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Context } from '../operations/context.ts';
 import { DriveNoticeInbox, type DriveNotice } from '../operations/receive-drive-notice.ts';
 import { allowMethods, type Exchange } from './exchange.ts';
+import { parseJson, requireJson } from './json-body.ts';
 import { readBody } from './read-body.ts';
 import { Refusal } from './refusal.ts';
 import { respond } from './respond.ts';
@@ -44,7 +45,7 @@ export function createGraphHookRoute({
     const token = new URLSearchParams(exchange.search).get('validationToken');
     if (token !== null) echo(exchange, token);
     else {
-      requireJson(exchange);
+      requireJson(exchange.request.headers['content-type']);
       await inbox.receive(parseNotices(await readBody(exchange)));
       tellIgnored();
       respond(exchange, { status: 202, headers: {}, body: '' });
@@ -61,13 +62,8 @@ function echo(exchange: Exchange, token: string): void {
   respond(exchange, { status: 200, headers: { 'content-type': 'text/plain' }, body: token });
 }
 
-function requireJson({ request }: Exchange): void {
-  if (/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) return;
-  throw new Refusal(415, 'The content type must be application/json.');
-}
-
 function parseNotices(body: string): DriveNotice[] {
-  const value = membersOf(parseJson(body))['value'];
+  const value = membersOf(parseJson(body, 'The body'))['value'];
   if (!Array.isArray(value)) throw new Refusal(400, 'The body must be a JSON object with the list value.');
   return value.map((entry) => {
     const { subscriptionId, clientState, lifecycleEvent } = membersOf(entry);
@@ -77,14 +73,6 @@ function parseNotices(body: string): DriveNotice[] {
       lifecycleEvent: textOf(lifecycleEvent),
     };
   });
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new Refusal(400, 'The body must be JSON.');
-  }
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {
