@@ -95,7 +95,7 @@ function wordOf({ trouble: kind }: Refusal): string {
 }
 
 /** The sentence with status, codes and request id where it does not have them itself (P2). */
-export function withFacts({ message, status, codes, requestId }: Refusal): string {
+function withFacts({ message, status, codes, requestId }: Refusal): string {
   const facts = [
     ...(status === null ? [] : [['status', String(status)]]),
     ...codes.map((code) => ['code', code]),

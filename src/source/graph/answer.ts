@@ -53,16 +53,29 @@ export function toTrouble(
 ): PassingTrouble | GraphError {
   const codes = readCodes(body);
   const requestId = readRequestId(headers, body);
-  const wait = readRetryAfter(headers['retry-after'], nowMs);
   const named = codes.length === 0 ? '' : ` (${codes.join(', ')})`;
   const message = `${where} was answered with status ${status}${named}.`;
-  const passes = status === 408 || status === 429 || status >= 500;
+  const passes = mayPass(status);
   const trouble = new GraphError(passes ? 'unavailable' : troubleOf(status), message, {
     status,
     codes,
     requestId,
   });
-  if (!passes) return trouble;
+  return passes ? toPassing(trouble, { status, headers }, nowMs) : trouble;
+}
+
+/** Whether what a status says may be over in a moment. */
+export function mayPass(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** Trouble that may pass, with the wait that the service asks for: only these two statuses mean that everybody waits (T1). */
+export function toPassing(
+  trouble: GraphError,
+  { status, headers }: { readonly status: number; readonly headers: Headers },
+  nowMs: number,
+): PassingTrouble {
+  const wait = readRetryAfter(headers['retry-after'], nowMs);
   if (status === 429) return new PassingTrouble(trouble, wait ?? 'unsaid');
   return new PassingTrouble(trouble, status === 503 ? wait : null);
 }

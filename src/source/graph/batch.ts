@@ -1,8 +1,7 @@
-import { fieldOf, readCodes, readRequestId } from './answer.ts';
+import { fieldOf, mayPass, readCodes, readRequestId, toPassing } from './answer.ts';
 import { Attempts, PassingTrouble, type AttemptsWanted } from './attempts.ts';
 import { GraphError } from './graph-error.ts';
 import type { BatchAnswer, BatchStep, GraphAnswer } from './graph.ts';
-import { readRetryAfter } from './retry-after.ts';
 
 /** As many as the service takes (B1). */
 const mostSteps = 20;
@@ -104,13 +103,11 @@ async function settle(
 function whyAgain(answer: BatchAnswer | undefined, nowMs: number): PassingTrouble | null {
   if (answer === undefined)
     return new PassingTrouble(new GraphError('unavailable', 'A step of a batch was not answered.'));
-  const { status, headers, body } = answer;
+  const { status, body } = answer;
   const isUnreadable = status === 200 && (typeof body !== 'object' || body === null);
-  if (status !== 408 && status !== 429 && status < 500 && !isUnreadable) return null;
+  if (!mayPass(status) && !isUnreadable) return null;
   const trouble = new GraphError('unavailable', `A step of a batch was answered with ${status}.`, { status });
-  const wait = readRetryAfter(headers['retry-after'], nowMs);
-  if (status === 429) return new PassingTrouble(trouble, wait ?? 'unsaid');
-  return new PassingTrouble(trouble, status === 503 ? wait : null);
+  return toPassing(trouble, answer, nowMs);
 }
 
 function lowerCased(headers: unknown): Record<string, string> {

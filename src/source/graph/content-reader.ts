@@ -15,8 +15,8 @@ import type { MismatchHabits } from './mismatch.ts';
 /** Downloads under way at once, of all looks together (T2). */
 const downloadsAtOnce = 4;
 
-/** Refusals for size that are remembered, so that a large file is not downloaded at each look. */
-const mostTooLarge = 1000;
+/** Files of each kind that are remembered so that they are not downloaded at each look. */
+const mostRemembered = 1000;
 
 export interface FileWanted {
   readonly location: DriveLocation;
@@ -68,7 +68,7 @@ export class ContentReader {
     const known = (await this.#known.of(location.driveId)).get(keyInDrive(location, path));
     const resting = this.#restOf(wanted);
     if (resting?.message) return refused(path, 'unreadable', resting.message, false);
-    const steady = known !== undefined && isSteady(known, item) ? known : null;
+    const steady = known !== undefined && wasSteady(known, item) ? known : null;
     const isKnown = known !== undefined && isSameContent(known, item);
     const reused = isKnown ? known : resting === null ? null : steady;
     const read = reused === null ? null : await this.#reuse(wanted, reused);
@@ -90,9 +90,9 @@ export class ContentReader {
   #rest(wanted: FileWanted, fetched: Fetched, steady: RememberedItem | null): void {
     if (wanted.item.eTag === null) return;
     const isUnsteady = fetched.state === 'refused' && fetched.isUnsteady;
-    const isSteady = fetched.state === 'content' && fetched.unverified && steady !== null;
-    if (!isUnsteady && !isSteady) return;
-    if (this.#resting.size >= mostTooLarge) this.#resting.clear();
+    const isStillWrong = fetched.state === 'content' && fetched.unverified && steady !== null;
+    if (!isUnsteady && !isStillWrong) return;
+    if (this.#resting.size >= mostRemembered) this.#resting.clear();
     const until = this.#habits.now() + restMs;
     this.#resting.set(tagKey(wanted), { message: isUnsteady ? fetched.message : null, until });
   }
@@ -169,13 +169,13 @@ export class ContentReader {
   /** Only where something would tell of a change. */
   #rememberTooLarge({ eTag, cTag, quickXorHash }: DriveItem, key: string, message: string): void {
     if ((eTag ?? cTag ?? quickXorHash) === null) return;
-    if (this.#tooLarge.size >= mostTooLarge) this.#tooLarge.clear();
+    if (this.#tooLarge.size >= mostRemembered) this.#tooLarge.clear();
     this.#tooLarge.set(key, message);
   }
 }
 
 /** Whether these bytes were once found to be served steadily under the very eTag that the item has. */
-function isSteady(known: RememberedItem, { id, eTag }: DriveItem): boolean {
+function wasSteady(known: RememberedItem, { id, eTag }: DriveItem): boolean {
   return known.unverified && known.itemId === id && known.eTag !== null && known.eTag === eTag;
 }
 

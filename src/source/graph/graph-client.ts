@@ -11,7 +11,7 @@ import { attempt, type AttemptsWanted } from './attempts.ts';
 import { Renewal, sendAuthorized } from './authorized.ts';
 import { runBatch } from './batch.ts';
 import { resolveCloud } from './clouds.ts';
-import { askOneByOne, isBatchRefused } from './one-by-one.ts';
+import { askOneByOne, whyNoBatch } from './one-by-one.ts';
 import { downloadOnce } from './download.ts';
 import type { Exchanged } from './exchange.ts';
 import { GraphError } from './graph-error.ts';
@@ -50,6 +50,9 @@ export function openGraph(
   return new GraphClient(place, options);
 }
 
+/** How long a service that takes no batch is not asked for one. */
+const noBatchMs = 10 * 60_000;
+
 /** As much as an error ever holds. */
 const refusalBytes = 65_536;
 
@@ -62,6 +65,8 @@ class GraphClient implements Graph {
   readonly #transport: Transport;
   readonly #tokens: TokenSource;
   readonly #wire: (request: Request) => Promise<Exchanged>;
+  /** When a service that takes no batch is asked for one again. */
+  #batchesAgainMs = 0;
   #used = { requests: 0, downloads: 0, units: 0 };
 
   constructor(place: Parameters<typeof openGraph>[0], { habits, signal, version = '0' }: GraphOptions) {
@@ -106,12 +111,15 @@ class GraphClient implements Graph {
       const renew = async (headers: Readonly<Record<string, string>>): Promise<void> => {
         await this.#tokens.renew(await this.#tokens.read(), readClaims(headers['www-authenticate']));
       };
-      try {
-        return await runBatch({ ...this.#attempts, post, renew }, steps);
-      } catch (error) {
-        if (!isBatchRefused(error)) throw error;
-        return askOneByOne((target) => this.#call({ target }), steps);
-      }
+      if (this.#habits.now() >= this.#batchesAgainMs)
+        try {
+          return await runBatch({ ...this.#attempts, post, renew }, steps);
+        } catch (error) {
+          const why = whyNoBatch(error);
+          if (why === null) throw error;
+          if (why === 'never') this.#batchesAgainMs = this.#habits.now() + noBatchMs;
+        }
+      return askOneByOne((target) => this.#call({ target }), steps);
     });
   }
 

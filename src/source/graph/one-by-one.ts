@@ -2,14 +2,15 @@ import pLimit from 'p-limit';
 import { GraphError } from './graph-error.ts';
 import type { BatchAnswer, BatchStep, GraphAnswer } from './graph.ts';
 
-/** What the service says where it takes no batch, or not this one: one step may spoil it for the others (B1). */
-const refusals = new Set([400, 404, 405, 501]);
+/** What the service says where it takes no batch at all. */
+const noBatches = new Set([404, 405, 501]);
 
 const requestsAtOnce = 4;
 
-/** Whether the request of a whole batch was refused, and not a step of it. */
-export function isBatchRefused(error: unknown): boolean {
-  return error instanceof GraphError && error.status !== null && refusals.has(error.status);
+/** Whether the request of a whole batch was refused: `never` where none is taken, `this` where one step may have spoilt it (B1). */
+export function whyNoBatch(error: unknown): 'never' | 'this' | null {
+  if (!(error instanceof GraphError) || error.status === null) return null;
+  return noBatches.has(error.status) ? 'never' : error.status === 400 ? 'this' : null;
 }
 
 /** The steps of a batch, each as a request of its own: slower, and as true. */

@@ -51,7 +51,7 @@ export function openWire(
   const client = Client.initWithMiddleware({
     baseUrl: `${baseUrl}/`,
     defaultVersion: 'v1.0',
-    middleware: new Transport(send),
+    middleware: new Carrier(send),
   });
   return async ({ method, path, body, headers = {}, maxBytes }) => {
     const letter = new Letter(path, maxBytes ?? null);
@@ -73,7 +73,8 @@ export function openWire(
   };
 }
 
-class Transport implements Middleware {
+/** The whole chain: carries a letter to our transport, and brings the answer back in it. */
+class Carrier implements Middleware {
   readonly #send: (outgoing: Outgoing) => Promise<Exchanged>;
 
   constructor(send: (outgoing: Outgoing) => Promise<Exchanged>) {

@@ -226,12 +226,17 @@ describe('batches', () => {
         sendJson(response, { url });
       });
       const { graph } = openHasty(server.url);
+      const batches = () => server.seen.filter(({ url }) => url === '/v1.0/$batch').length;
       const answers = await graph.batch(Array.from({ length: 25 }, (_, index) => ({ path: `/${index}` })));
       expect(answers.map(({ status }) => status)).toEqual(
         Array.from({ length: 25 }, (_, index) => (index === 2 ? 404 : 200)),
       );
       expect(answers[7]?.body).toEqual({ url: '/v1.0/7' });
       expect(answers[2]?.body).toMatchObject({ error: { code: 'itemNotFound' } });
+      // One that takes none is not asked for the next one; where it was this one alone, it is.
+      const before = batches();
+      await graph.batch([{ path: '/0' }]);
+      expect(batches() - before).toBe(status === 400 ? 1 : 0);
     },
   );
 

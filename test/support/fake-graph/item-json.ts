@@ -52,7 +52,7 @@ export function eTagOf(item: FakeItem): string {
   return `"{${guidOf(item)}},${item.version}"`;
 }
 
-export function cTagOf(item: FakeItem): string {
+function cTagOf(item: FakeItem): string {
   return `"c:{${guidOf(item)}},${item.contentVersion}"`;
 }
 
