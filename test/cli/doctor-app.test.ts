@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Check } from '../../src/core/check.ts';
+import { makeCertificate } from '../support/fake-graph/certificate.ts';
 import { startFakeGraph, type FakeGraph } from '../support/fake-graph/fake-graph.ts';
 import { entry } from '../support/processes.ts';
 import { document } from '../support/registry-documents.ts';
@@ -53,6 +56,47 @@ it('doctor signs in as an application over https, and tells what the token may (
     fake.requests.filter(({ origin, hasAuthorization }) => origin === 'content' && hasAuthorization),
   ).toEqual([]);
 });
+
+/** Variables of a sign-in without a secret. */
+const signIns: Readonly<Record<string, () => Promise<Record<string, string>>>> = {
+  async certificate() {
+    const { cert, key } = await makeCertificate();
+    const path = join(folder.path, 'application.pem');
+    await writeFile(path, `${key}\n${cert}`);
+    return { AZURE_CLIENT_CERTIFICATE_PATH: path };
+  },
+  // What Kubernetes puts into a file; the stand-in asks that it names the application.
+  async workload() {
+    const path = join(folder.path, 'federated');
+    const claims = Buffer.from(JSON.stringify({ sub: fake.clientId })).toString('base64url');
+    await writeFile(path, `head.${claims}.signature`);
+    return { AZURE_FEDERATED_TOKEN_FILE: path };
+  },
+  // A machine's own identity, by the address that Azure gives its applications.
+  async managed() {
+    const server = createServer((request, response) => {
+      const isAsked = request.headers['x-identity-header'] === 'its secret';
+      const expires_on = Math.floor(Date.now() / 1000) + 3600;
+      const token = { access_token: fake.token, expires_on, resource: 'graph', token_type: 'Bearer' };
+      response.writeHead(isAsked ? 200 : 401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isAsked ? token : {}));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    stack.defer(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const endpoint = { IDENTITY_ENDPOINT: `http://127.0.0.1:${port}/token`, IDENTITY_HEADER: 'its secret' };
+    return { ...endpoint, AZURE_TENANT_ID: '', AZURE_CLIENT_ID: '' };
+  },
+};
+
+it.each(Object.keys(signIns))(
+  'doctor signs in with what @azure/identity takes beside a secret: %s',
+  async (kind) => {
+    const { bad, found } = await examine({ AZURE_CLIENT_SECRET: '', ...(await signIns[kind]?.()) });
+    expect(bad).toEqual([]);
+    expect(found).toContain('is there.');
+  },
+);
 
 it('doctor tells a wrong secret by the code of the authority', async () => {
   const { bad, found } = await examine({ AZURE_CLIENT_SECRET: 'wrong' });
