@@ -79,7 +79,7 @@ class DriveSource implements GraphSource {
   readonly #tools: LookTools;
   readonly #root: RootObserver;
   #location: Promise<DriveLocation> | null = null;
-  #persisting: NodeJS.Timeout | undefined;
+  #persisting: NodeJS.Timeout | null = null;
 
   constructor(options: GraphSourceOptions) {
     this.#options = options;
@@ -115,7 +115,7 @@ class DriveSource implements GraphSource {
       const location = await this.resolve();
       const look = await lookInDrive(this.#tools, { location, paths, withContent, maxFileBytes, isRoutine });
       if (look.root === 'trouble') this.#forget();
-      else await this.#persist(location.driveId);
+      else this.#persistSoon();
       return look;
     } catch (error) {
       return this.#lookAtTrouble(error);
@@ -141,8 +141,9 @@ class DriveSource implements GraphSource {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#persisting);
     this.#closing.abort(closed());
+    if (this.#persisting !== null) clearTimeout(this.#persisting);
+    await this.#tools.known.persist();
   }
 
   #lookAtTrouble(error: unknown): PackageLook {
@@ -152,13 +153,14 @@ class DriveSource implements GraphSource {
     return lostRoot(placeMessage(this.#tools.name, error));
   }
 
-  /** What has been downloaded is stored only after its look, so it is tried again a moment later. */
-  async #persist(driveId: string): Promise<void> {
-    await this.#tools.known.persist(driveId);
-    clearTimeout(this.#persisting);
-    if (!this.#tools.known.hasPending(driveId) || this.#signal.aborted) return;
-    this.#persisting = setTimeout(() => void this.#tools.known.persist(driveId), persistMs);
-    this.#persisting.unref();
+  /** What has been downloaded is stored only after its look; all that a moment brings is remembered together. */
+  #persistSoon(): void {
+    const { known } = this.#tools;
+    if (this.#persisting !== null || !known.hasPending || this.#signal.aborted) return;
+    this.#persisting = setTimeout(() => {
+      this.#persisting = null;
+      void known.persist();
+    }, persistMs).unref();
   }
 
   /** The next question finds the drive anew: a site or a shared folder may lead elsewhere by now. */

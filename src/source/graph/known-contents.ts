@@ -61,19 +61,21 @@ export class KnownContents {
     return stored !== null && sha256(stored) === checksum ? stored : null;
   }
 
-  /** Has what can be remembered remembered; the rest, and what could not be written, is left for the next time. */
-  async persist(driveId: string): Promise<void> {
-    const pending = this.#pending.get(driveId);
-    if (pending === undefined || pending.size === 0) return;
-    const items = [...pending.values()];
-    const taken = await this.#memory.remember(driveId, items).catch(() => new Set<string>());
-    for (const item of items) {
-      if (taken.has(item.path) && pending.get(item.path) === item) pending.delete(item.path);
-    }
+  /** Whether anything is known here that is not remembered. */
+  get hasPending(): boolean {
+    return [...this.#pending.values()].some(({ size }) => size > 0);
   }
 
-  hasPending(driveId: string): boolean {
-    return (this.#pending.get(driveId)?.size ?? 0) > 0;
+  /** Has what can be remembered remembered; the rest, and what could not be written, is left for the next time. */
+  async persist(): Promise<void> {
+    for (const [driveId, pending] of this.#pending) {
+      const items = [...pending.values()];
+      if (items.length === 0) continue;
+      const taken = await this.#memory.remember(driveId, items).catch(() => new Set<string>());
+      for (const item of items) {
+        if (taken.has(item.path) && pending.get(item.path) === item) pending.delete(item.path);
+      }
+    }
   }
 
   #open(driveId: string): Promise<Map<string, RememberedItem>> {
