@@ -64,7 +64,7 @@ describe('what a drive answers (P1)', () => {
     expect(unwell(check(change))).toEqual(expected);
   });
 
-  it('is told with status, every code and request id, and who mends it (P2)', () => {
+  it('is told with status, every code and request id, and who mends it (P2, bug 40)', () => {
     const [denied] = check({ changes: refused('forbidden') }).filter(({ name }) => name === 'changes_denied');
     expect(denied?.found).toBe(
       'The drive does not tell its changes. No. (status 403, code c1, code c2, request id r-1)',
